@@ -16,14 +16,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertviz_lab import interpret
-from bertviz_lab.figures.interpret import attention as attention_figures
-from bertviz_lab.figures.interpret import attribution as attribution_figures
-from bertviz_lab.figures.interpret import causes as cause_figures
-from bertviz_lab.figures.interpret import embeddings as embedding_figures
-from bertviz_lab.figures.interpret import layers as layer_figures
-from bertviz_lab.figures.interpret import masking as masking_figures
-from bertviz_lab.figures.interpret import predictions as prediction_figures
-from bertviz_lab.figures.interpret import tokens as token_figures
+from bertviz_lab.figures.attention import attention_body, attention_payload
+from bertviz_lab.figures.payload import figure
+from bertviz_lab.figures.payload import to_json as packed
+from bertviz_lab.figures.results import (
+    attribution_body,
+    decomposition_body,
+    embedding_body,
+    flow_body,
+    patching_body,
+    splits_body,
+)
 from bertviz_lab.figures.training import finetuning as finetuning_figures
 from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.runs import RunView, learning_payload, runs_payload
@@ -70,10 +73,13 @@ def _chart(label: str, payload: str, height: int = 420) -> View:
     return _view("chart", label, payload, height)
 
 
+def _strip(label: str, payload: str, height: int = 420) -> View:
+    return _view("tokens", label, payload, height)
+
+
 def _heads(label: str, tokens: Encoding | interpret.Alignment, *shown: Any, **frame: Any) -> View:
     """Return the grid of heads for what is `shown`, the numbers and their title."""
-    body = attention_figures.attention_body(tokens, *shown, **frame)
-    return _view("attention", label, attention_figures.attention_payload(body), 900)
+    return _view("attention", label, attention_payload(attention_body(tokens, *shown, **frame)), 900)
 
 
 def page(
@@ -102,34 +108,36 @@ def page(
 
 def tokens(encoding: Encoding) -> View:
     """Show the tokens of a text with ids, segments, positions and mask."""
-    return _view("tokens", "Tokens", token_figures.token_payload(encoding), 420)
+    return _strip("Tokens", figure("tokens", encoding=encoding))
 
 
 def word_splits(tokenizer: Tokenizer, text: str) -> View:
     """Show how each word of a text is split, step by step."""
     unknown = tokenizer.token(tokenizer.unk_id)
-    payload = token_figures.splitting_payload(explain(tokenizer, text), tokenizer.algorithm, unknown=unknown)
-    return _view("split", "How words are split", payload, 420)
+    body = splits_body(explain(tokenizer, text), tokenizer.algorithm, unknown)
+    return _view("split", "How words are split", figure("word_splits", **body), 420)
 
 
 def masking(masked: interpret.MaskedText, mask_probability: float = 0.15) -> View:
     """Show a masked text: which tokens were selected, and how they were replaced."""
-    return _view("tokens", "Masking", masking_figures.masking_payload(masked, mask_probability=mask_probability), 480)
+    return _strip("Masking", figure("masking", mask_probability=mask_probability, **vars(masked)), 480)
 
 
 def masked_loss(masked: interpret.MaskedText, loss: interpret.MaskedLoss) -> View:
     """Show the MLM loss at each selected position."""
-    return _view("tokens", "MLM loss at each selected position", masking_figures.losses_payload(masked, loss), 420)
+    payload = figure("masked_loss", positions=loss.positions, **vars(masked))
+    return _strip("MLM loss at each selected position", payload)
 
 
 def masking_statistics(counts: interpret.MaskingStatistics) -> View:
     """Compare the outcomes of many draws with the shares of the masking rule."""
-    return _chart("Masking statistics", masking_figures.masking_statistics_payload(counts))
+    return _chart("Masking statistics", figure("masking_statistics", **vars(counts)))
 
 
 def mask_epochs(epochs: Sequence[interpret.MaskedText], *, static: bool = False) -> View:
     """Show the masks of successive epochs; with `static` they repeat."""
-    return _chart("Masks by epoch", masking_figures.epochs_payload(epochs, static))
+    names, outcomes = epochs[0].encoding.tokens, [epoch.outcomes for epoch in epochs]
+    return _chart("Masks by epoch", figure("mask_epochs", tokens=names, epochs=outcomes, static=static))
 
 
 # ---- Predictions and Attribution
@@ -137,59 +145,61 @@ def mask_epochs(epochs: Sequence[interpret.MaskedText], *, static: bool = False)
 
 def fill_mask(filled: interpret.FillMask) -> View:
     """Show the predictions for each masked token."""
-    return _view("fill", "Predictions for the masked tokens", prediction_figures.fill_mask_payload(filled), 420)
+    return _view("fill", "Predictions for the masked tokens", figure("fill_mask", **vars(filled)), 420)
 
 
 def fill_comparison(compared: interpret.FillComparison) -> View:
     """Show the predictions of several models for the same masked tokens."""
-    return _chart("Predictions of several models", prediction_figures.comparison_payload(compared), 480)
+    return _chart("Predictions of several models", figure("fill_comparison", **vars(compared)), 480)
 
 
 def joint_fill(joint: interpret.JointFill) -> View:
     """Show all masked tokens filled jointly, next to the independent predictions."""
-    return _chart("Masked tokens filled together", prediction_figures.joint_payload(joint))
+    return _chart("Masked tokens filled together", figure("joint_fill", **vars(joint)))
 
 
 def pseudo_log_likelihood(scored: interpret.PseudoLogLikelihood) -> View:
     """Show the surprisal of each token (pseudo-log-likelihood)."""
-    return _view("tokens", "Surprisal of each token", layer_figures.surprisal_payload(scored), 360)
+    return _strip("Surprisal of each token", figure("pseudo_log_likelihood", **vars(scored)), 360)
 
 
 def next_sentence(prediction: interpret.NextSentence) -> View:
     """Show the NSP prediction."""
-    return _chart("Next sentence", prediction_figures.next_sentence_payload(prediction), 320)
+    return _chart("Next sentence", figure("next_sentence", **vars(prediction)), 320)
 
 
 def next_sentences(predictions: Mapping[str, interpret.NextSentence]) -> View:
     """Show the NSP prediction of several models, or for several pairs, by their names."""
     shares = [prediction.is_next for prediction in predictions.values()]
-    return _chart("Next sentence", prediction_figures.follows_payload(list(predictions), shares))
+    return _chart("Next sentence", figure("next_sentences", names=list(predictions), shares=shares))
 
 
 def classification(prediction: interpret.Classification) -> View:
     """Show the probability of each label of a text; of a regression the predicted number."""
-    return _chart("Labels", prediction_figures.labels_payload(prediction))
+    return _chart("Labels", figure("classification", **vars(prediction)))
 
 
 def entities(labelled: interpret.WordLabels) -> View:
     """Show the entities of a text, or the labels of its words, marked in it."""
-    return _view("marked", "Entities", prediction_figures.entities_payload(labelled), 300)
+    return _view(
+        "marked", "Entities", figure("entities", text=labelled.text, words=labelled.words, labels=labelled.labels), 300
+    )
 
 
 def answer(answer: interpret.PassageAnswer) -> View:
     """Show the answer to a question marked in its passage, and the next best ones."""
-    return _view("marked", "Answer", prediction_figures.answer_payload(answer), 420)
+    return _view("marked", "Answer", figure("answer", **vars(answer)), 420)
 
 
 def attribution(attributions: interpret.Attribution | Sequence[interpret.Attribution]) -> View:
     """Show the attribution of a prediction to its tokens, by one method or several."""
     several = [attributions] if isinstance(attributions, interpret.Attribution) else list(attributions)
-    return _view("tokens", "Attribution", attribution_figures.attribution_payload(several), 360)
+    return _strip("Attribution", figure("attribution", **attribution_body(several)), 360)
 
 
 def head_ablation(ablation: interpret.HeadAblation) -> View:
     """Show effect of each head on a prediction (head ablation)."""
-    return _chart("Head ablation", attribution_figures.head_ablation_payload(ablation), 640)
+    return _chart("Head ablation", figure("head_ablation", **vars(ablation)), 640)
 
 
 def intervention(before: interpret.FillMask, after: interpret.FillMask, what: str) -> View:
@@ -200,7 +210,8 @@ def intervention(before: interpret.FillMask, after: interpret.FillMask, what: st
     shares = [{c.token: c.probability for c in filled.masks[0].candidates} for filled in (before, after)]
     names = list(dict.fromkeys([*list(shares[0])[:6], *list(shares[1])[:6]]))
     values = [[share.get(name, 0.0) for name in names] for share in shares]
-    return _chart("Before and after", attribution_figures.change_payload(names, values[0], values[1], what))
+    payload = figure("intervention", names=names, before=values[0], after=values[1], changed=what)
+    return _chart("Before and after", payload)
 
 
 # ---- Causes
@@ -208,17 +219,17 @@ def intervention(before: interpret.FillMask, after: interpret.FillMask, what: st
 
 def activation_patching(patching: interpret.ActivationPatching, component: interpret.Component = "residual") -> View:
     """Show the effect of each patch of a component on a prediction (causal tracing)."""
-    return _chart("Activation patching", cause_figures.patching_payload(patching, component))
+    return _chart("Activation patching", figure("activation_patching", **patching_body(patching, component)))
 
 
 def logit_decomposition(parts: interpret.LogitDecomposition, patching: interpret.ActivationPatching) -> View:
     """Show what each component adds to a logit, next to the effect of patching it."""
-    return _chart("Components of a logit", cause_figures.decomposition_payload(parts, patching), 640)
+    return _chart("Components of a logit", figure("logit_decomposition", **decomposition_body(parts, patching)), 640)
 
 
 def information_flow(flow: interpret.InformationFlow, position: int) -> View:
     """Show each token's contribution to a position by value zeroing, norms and ALTI, next to attention."""
-    return _view("tokens", "Information flow", cause_figures.flow_payload(flow, position), 420)
+    return _strip("Information flow", figure("information_flow", **flow_body(flow, position)))
 
 
 # ---- Attention, Layers and Embeddings
@@ -233,7 +244,6 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
         title,
         layers=range(len(trace.layers)),  # there is no server to ask for others
         metrics=interpret.head_metrics(trace.attentions, trace.encoding),
-        rollout=interpret.rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )
 
@@ -241,14 +251,13 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
 def attention_scores(trace: interpret.TextTrace, term: str = "score", title: str = "") -> View:
     """Show the scores before the softmax, or one of their terms (`AttentionScores.terms`), in the same way."""
     scores = interpret.attention_scores(trace)
-    shown = scores.values(term), title or attention_figures.SCORE_TITLES[term]
-    label = "Attention scores of every head"
-    return _heads(label, trace.encoding, *shown, number="score", windows=scores.windows)
+    frame = {"number": "score", "windows": scores.windows, "shown": term}
+    return _heads("Attention scores of every head", trace.encoding, scores.values(term), title, **frame)
 
 
 def query_key(pair: interpret.QueryKey) -> View:
     """Show the score of a pair of tokens in a head: query times key, dimension by dimension."""
-    return _chart("Query times key", attention_figures.pair_payload(pair))
+    return _chart("Query times key", figure("query_key", **vars(pair)))
 
 
 def difference(
@@ -269,54 +278,58 @@ def heads(traces: Mapping[str, interpret.TextTrace]) -> View:
     grids = []
     for trace in traces.values():
         windows = [layer.window for layer in trace.layers]
-        body = attention_figures.attention_body(trace.encoding, trace.attentions, windows=windows)
-        grids.append(attention_figures.attention_payload(body))
-    return _view("heads", "Heads of several models", prediction_figures.heads_payload(list(traces), grids), 640)
+        grids.append(attention_payload(attention_body(trace.encoding, trace.attentions, windows=windows)))
+    payload = packed({"names": list(traces), "grids": grids, "file": "heads"})
+    return _view("heads", "Heads of several models", payload, 640)
 
 
 def logit_lens(lens: interpret.LogitLens) -> View:
     """Show the prediction at every layer."""
-    return _chart("Logit lens", layer_figures.logit_lens_payload(lens), 560)
+    return _chart("Logit lens", figure("logit_lens", **vars(lens)), 560)
 
 
 def norms(by_layer: interpret.NormsByLayer, position: int | None = None) -> View:
     """Show norms by layer, of hidden states and of what both sub-layers add: of a token, or the median of all."""
-    return _chart("Norms by layer", layer_figures.norms_payload(by_layer, position))
+    return _chart("Norms by layer", figure("norms", position=position, **vars(by_layer)))
 
 
-def token_norms(by_layer: interpret.NormsByLayer, kind: layer_figures.NormKind = "hidden") -> View:
+def token_norms(
+    by_layer: interpret.NormsByLayer, kind: Literal["hidden", "attention", "feed_forward"] = "hidden"
+) -> View:
     """Show the norms of one kind of vector, layer by layer and token by token."""
-    return _view("tokens", "Norms by layer and token", layer_figures.token_norms_payload(by_layer, kind), 420)
+    return _strip("Norms by layer and token", figure("token_norms", kind=kind, **vars(by_layer)))
 
 
 def embedding_sum(embeddings: interpret.EmbeddingSum) -> View:
     """Show the norms of the vectors that are added for each token, and their cosines with the sum."""
-    return _view("tokens", "Embedding sum", embedding_figures.embedding_payload(embeddings), 420)
+    return _strip("Embedding sum", figure("embedding_sum", **embedding_body(embeddings)))
 
 
 def similarity(result: interpret.Similarity) -> View:
     """Show the cosine similarity of sentences."""
-    return _chart("Cosine similarity of the sentences", embedding_figures.similarity_payload(result), 480)
+    payload = figure("similarity", texts=result.texts, cosines=result.cosines)
+    return _chart("Cosine similarity of the sentences", payload, 480)
 
 
 def sentence_map(result: interpret.Similarity) -> View:
     """Show sentences in the plane of the first two principal components of their vectors."""
-    return _chart("Map of the sentences", embedding_figures.map_payload(result), 480)
+    payload = figure("sentence_map", texts=result.texts, points=result.map, explained=result.explained)
+    return _chart("Map of the sentences", payload, 480)
 
 
 def neighbours(word: str, nearest: Sequence[interpret.Neighbour]) -> View:
     """Show the tokens whose embeddings are nearest to a word's."""
-    return _chart(f"Nearest neighbors of {word}", embedding_figures.neighbours_payload(word, nearest))
+    return _chart(f"Nearest neighbors of {word}", figure("neighbours", word=word, neighbours=nearest))
 
 
 def context_similarity(contexts: interpret.ContextComparison) -> View:
     """Show a word in two contexts: the similarity of its two vectors at each layer."""
-    return _chart("Contextual embeddings", embedding_figures.context_payloads(contexts)[0])
+    return _chart("Contextual embeddings", figure("context_similarity", **vars(contexts)))
 
 
 def context_paths(contexts: interpret.ContextComparison) -> View:
     """Show the same as two paths through the layers, in one plane."""
-    return _chart("Paths through the layers", embedding_figures.context_payloads(contexts)[1], 480)
+    return _chart("Paths through the layers", figure("context_paths", **vars(contexts)), 480)
 
 
 # ---- Runs, apart from what follows a run while it trains

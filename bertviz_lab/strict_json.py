@@ -1,5 +1,6 @@
 """JSON as the standard has it (RFC 8259), which knows no NaN and no infinity: they are written as null."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -7,9 +8,9 @@ from typing import Any
 
 
 def dumps(value: Any, **options: Any) -> str:
-    """`json.dumps` with null for every number that is not finite, however deeply nested; NumPy's values are converted.
+    """`json.dumps` with null for every number that is not finite, however deeply nested.
 
-    `options` are passed on.
+    NumPy's values are converted, and dataclasses to objects of their fields. `options` are passed on.
     """
     return json.dumps(_null_for_nan(value), allow_nan=False, **options)
 
@@ -30,6 +31,8 @@ def _null_for_nan(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {key: _null_for_nan(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [_null_for_nan(item) for item in value]
+    if dataclasses.is_dataclass(value):
+        return {field.name: _null_for_nan(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return _null_for_nan(value.tolist()) if hasattr(value, "tolist") else value  # an array, or a number of NumPy's

@@ -1,13 +1,65 @@
-"""What a chart shows, read from its table and its Plotly figure, which are all that the page draws."""
+"""What a figure shows, made of a payload by the page's own modules (`ui/components/figures`) in Node.js.
 
+Of a chart it is read from its table and its Plotly figure, which are all that the page draws.
+"""
+
+import atexit
 import json
+import subprocess
+import tempfile
+from functools import cache
 from html import unescape
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+import playwright
+
+from bertviz_lab.ui.components.standalone import source, with_imports
+
+_FIGURES = "components/figures/index.js"
+_NODE = Path(playwright.__file__).parent / "driver" / "node"  # which the browser's driver brings
+_SCRIPT = """
+import { createInterface } from 'node:readline';
+const { figureOf } = await import(`${process.argv[1]}`);
+for await (const line of createInterface({ input: process.stdin }))
+  console.log(JSON.stringify(figureOf(JSON.parse(line)) ?? null));
+"""
+
+
+@cache
+def _maker() -> "subprocess.Popen[str]":
+    """A process that makes the figure of each payload that is written to it, a line each."""
+    folder = Path(tempfile.mkdtemp())
+    for name in with_imports([_FIGURES]):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source(name).replace("from 'lab/", f"from '{folder.as_uri()}/"), encoding="utf-8")
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    command = [_NODE, "--input-type=module", "-e", _SCRIPT, (folder / _FIGURES).as_uri()]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    atexit.register(process.kill)
+    return process
+
+
+def figure_of(payload: Any) -> Any:
+    """What a drawing is given of a payload."""
+    maker = _maker()
+    assert maker.stdin is not None
+    assert maker.stdout is not None
+    maker.stdin.write(json.dumps(payload) + "\n")
+    maker.stdin.flush()
+    return json.loads(maker.stdout.readline())
 
 
 def shown(payload: str | dict[str, Any]) -> dict[str, Any]:
-    """The payload, and under short names what its table and its figure hold; anything else as it is."""
+    """The figure of a payload, and under short names what its table and its Plotly figure hold; anything else as it
+    is.
+    """
     body = json.loads(payload) if isinstance(payload, str) else payload
+    if isinstance(body, dict) and "picture" in body:
+        arrays = {name: value for name, value in body.items() if isinstance(value, np.ndarray)}
+        body = figure_of({name: value for name, value in body.items() if name not in arrays}) | arrays
     if not isinstance(body, dict) or "figure" not in body or "table" not in body:
         return body
     data, layout = body["figure"]["data"], body["figure"]["layout"]

@@ -1,11 +1,12 @@
 """A published page in a browser, and its engine held against the server's own answers."""
 
+import dataclasses
 import functools
 import json
 import math
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,11 +16,13 @@ import numpy as np
 from playwright.sync_api import Page
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from tests.browser import eventually
 
-#: Pairs, masks, one and several, long words and texts, emoji, right to left, other writings, odd spaces, no text.
+#: Pairs, masks, one and several, long words and texts, emoji, right to left, other writings, odd spaces, no text. All
+#: questions are asked about these, and the first ones of `questions` about `MORE_TEXTS`.
 TEXTS = (
     ("The red cat sat on the [MASK].", ""),
     ("She won a gold [MASK] at the Olympic Games.", "It was [MASK] in 1950."),
@@ -36,15 +39,75 @@ TEXTS = (
     (" ".join(["the old man reads a book near the [MASK]"] * 12), "rivers run and dogs sleep"),
     ("", ""),
 )
-_ASK = """async ([view, question, given]) => {
+_SENTENCES = (
+    "A small dog ran to the house [MASK].",
+    "[MASK] [MASK] [MASK] [MASK]",
+    "The capital of France is [MASK], and that of Italy is [MASK].",
+    "[MASK]",
+    "the old man",
+    "THE OLD MAN SHOUTS [MASK]!!!",
+    "It's o'clock; isn't it? (yes) “quoted” ‘too’ — dash… [MASK]",
+    "e-mail: someone@example.org, https://example.org/a?b=c#d [MASK]",
+    "3.14159 and 1,000,000 and 2026-11-27 at 14:05 [MASK]",
+    "price: $5.00, 30%, 7 °C, ½, ², №, € [MASK]",
+    "🙂🙂🙂 [MASK] 👍🏽 🇫🇷 👨‍👩‍👧‍👦",
+    "❤️ and ❤ are not the same [MASK]",
+    "עברית וגם אנגלית: the cat [MASK]",
+    "اللُّغَةُ العَرَبِيَّةُ [MASK]",
+    "فارسی: می‌خواهم [MASK]",
+    "हिन्दी में [MASK] लिखना",
+    "ไทยไม่มีช่องว่าง [MASK]",
+    "한국어 문장 [MASK] 입니다",
+    "Привет, [MASK] мир! Ёлка и ёж",
+    "Ελληνικά: ΟΔΟΣ οδός [MASK]",
+    "Tiếng Việt có dấu: Nguyễn [MASK]",
+    "İıIi Straße STRASSE ſ [MASK]",
+    "e\u0301 é a\u0308\u0323 ạ̈ [MASK]",
+    "\u1100\u1161\u11a8 각 [MASK]",
+    "ﬀ ﬃ Ⅷ ① ㍿ ﷺ [MASK]",
+    "𠜎 𝒳 😀 beyond the plane [MASK]",
+    "zero\u200bwidth\u200djoin\ufeffmark [MASK]",
+    "tab\there, no-break\u00a0space, thin\u2009space [MASK]",
+    "control\x00\x07 characters and \ufffd [MASK]",
+    "line one\r\nline two\u2028line three [MASK]",
+    "   leading and trailing [MASK]   ",
+    "...!!!???,,,;;;::: [MASK]",
+    "a b c d e f g h i j k l m n o p q r s t u v w x y z [MASK]",
+    "antidisestablishmentarianism pneumonoultramicroscopicsilicovolcanoconiosis [MASK]",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa [MASK]",
+    "中文没有空格所以每个字都是一个词[MASK]",
+    "mixed日本語words英語 together [MASK]",
+    "<b>bold</b> &amp; {{template}} ${code} `tick` \\ [MASK]",
+    "##ing ##s [MASK] ##ed Ġthe ▁the",
+    "<mask> <s> </s> <pad> <unk>",
+    "[MASK][MASK] glued[MASK]together",
+    "the [MASK]. The [MASK]. the",
+)
+MORE_TEXTS = (
+    *((text, "") for text in _SENTENCES),
+    ("Was it [MASK]?", "שלום, it was 😀 [MASK]."),
+    ("one two three " * 80, "four five six " * 80),
+    ("", "B alone has [MASK]"),
+    ("the same", "the same"),
+)
+_ASK = """async (asked) => {
   const plain = (_, value) => (ArrayBuffer.isView(value) ? [...value] : value);
-  const answer = await Lab.page.ask(view, question, given, Symbol('test')).catch(({ message }) => ({ error: message }));
-  return JSON.stringify({ answer: answer ?? null }, plain);
+  const answers = [];
+  for (const [view, question, given] of asked) answers.push(await Lab.page.ask(view, question, given, Symbol('test'))
+    .then((answer) => answer ?? null, ({ message }) => ({ error: message })));
+  return JSON.stringify(answers, plain);
 }"""
-#: A key of a computation, and what plotly.py adds to every figure.
-_OTHERWISE = ("key", "template")
+_DRAW = """async (answers) => {
+  const { figureOf } = await import('lab/components/figures/index.js');
+  const drawn = (value) => (Array.isArray(value) ? value.map(drawn) : value?.picture ? figureOf(value)
+    : value?.constructor === Object
+      ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, drawn(part)])) : value);
+  return JSON.stringify(answers.map(drawn));
+}"""
+#: A key of a computation.
+_OTHERWISE = ("key",)
 _NUMBER = re.compile(r"[-+−]?\d[\d,.]*(e-?\d+)?")
-_CODES = ("cells", "rollout", "codes")
+_CODES = ("cells", "codes")
 
 
 @contextmanager
@@ -69,9 +132,57 @@ def open_published(page: Page, address: str) -> None:
     eventually(page, lambda: bool(page.evaluate("Boolean(window.Lab)")), 60)  # the page forbids eval
 
 
+Asked = tuple[str, str, Mapping[str, Any]]  # view, question, arguments
+
+
 def asked(page: Page, view: str, question: str, arguments: Mapping[str, Any]) -> Any:
-    """Return the engine's answer; {"error": sentence} for one."""
-    return json.loads(page.evaluate(_ASK, [view, question, arguments]))["answer"]
+    """Return what the page draws of the engine's answer; {"error": sentence} for one."""
+    (answer,) = drawn(page, all_asked(page, [(view, question, arguments)]))
+    return answer
+
+
+def all_asked(page: Page, given: Sequence[Asked]) -> list[Any]:
+    """Return the engine's answer to each question."""
+    answers: list[Any] = json.loads(page.evaluate(_ASK, given))
+    return answers
+
+
+def drawn(page: Page, answers: Sequence[Any]) -> list[Any]:
+    """Return what the page draws of answers."""
+    figures: list[Any] = json.loads(page.evaluate(_DRAW, answers))
+    return figures
+
+
+def disagreements(page: Page, state: AppState, model: str, given: Sequence[Asked], tolerance: float) -> Iterator[str]:
+    """Yield where the engine draws other than the server, whose name for the model is `model`."""
+    ours = all_asked(page, given)
+    theirs = [by_server(state, view, question, {**more, "model": model}) for view, question, more in given]
+    for server, engine in zip(theirs, ours, strict=True):
+        untie(server, engine, tolerance)
+    both = zip(drawn(page, theirs), drawn(page, ours), strict=True)
+    for (view, question, more), (server, engine) in zip(given, both, strict=True):
+        for difference in differences(server, engine, tolerance):
+            yield f"{view}.{question} {more['text_a'][:30]!r} {difference}"
+
+
+def untie(server: Any, engine: Any, tolerance: float) -> None:
+    """Put candidates whose probabilities are the same within the tolerance in the server's order.
+
+    A tie at the end of the list may have cut off another candidate there: the server's takes its place.
+    """
+    if isinstance(server, dict) and isinstance(engine, dict):
+        for name in server.keys() & engine.keys():
+            untie(server[name], engine[name], tolerance)
+    elif isinstance(server, list) and isinstance(engine, list) and len(server) == len(engine):
+        if not all(isinstance(one, dict) and {"id", "probability"} <= one.keys() for one in [*server, *engine]):
+            for ours, theirs in zip(server, engine, strict=True):
+                untie(ours, theirs, tolerance)
+            return
+        known = {candidate["id"]: candidate["probability"] for candidate in engine}
+        for true, found in zip(server, engine, strict=True):
+            is_tied = abs(known.get(true["id"], engine[-1]["probability"]) - found["probability"]) <= tolerance
+            if is_tied:
+                found |= {"id": true["id"], "token": true["token"]}
 
 
 def by_server(state: AppState, view: str, question: str, arguments: Mapping[str, Any]) -> Any:
@@ -83,20 +194,26 @@ def by_server(state: AppState, view: str, question: str, arguments: Mapping[str,
         return {"error": str(error)}
 
 
-def questions(model: str, text_a: str, text_b: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield what the views of Explore ask about a text, but for what is drawn at random."""
+def first_questions(model: str, text_a: str, text_b: str) -> Iterator[Asked]:
+    """Yield what is asked about every text: its tokens, predictions and attention."""
     given = {"model": model, "text_a": text_a, "text_b": text_b}
     yield "explore", "encode", given
     yield "tokens", "tokens", given
     yield "tokens", "split", given
     yield "predictions", "mlm", given | {"top_k": 5, "word": ""}
     yield "predictions", "nsp", given
+    yield "predictions", "task", given
+    yield "attention", "attention", given
+
+
+def questions(model: str, text_a: str, text_b: str) -> Iterator[Asked]:
+    """Yield what the views of Explore ask about a text, but for what is drawn at random."""
+    yield from first_questions(model, text_a, text_b)
+    given = {"model": model, "text_a": text_a, "text_b": text_b}
     yield "predictions", "joint", given
     yield "predictions", "surprisal", given | {"hidden": []}
-    yield "predictions", "task", given
     for position in (1, 2, 5):
         yield "predictions", "toggle_mask", given | {"hidden": [], "position": position}
-    yield "attention", "attention", given
     for shown in ("score", "relative_bias", "content_to_position"):
         yield "attention", "attention", given | {"shown": shown}
     yield "attention", "difference", given | {"against": "causal", "other": "", "other_text": ""}
@@ -174,10 +291,12 @@ def _is_empty(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("{"):
+    if isinstance(value, Payload):
         return json.loads(value)
     if isinstance(value, np.ndarray):
         return value.ravel().tolist()
+    if dataclasses.is_dataclass(value):
+        return _plain(vars(value))
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):

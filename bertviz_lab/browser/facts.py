@@ -1,5 +1,4 @@
-"""What the engine in a page knows of a model besides its graph, as Python has it: facts, texts to try, and the texts
-that both editions share.
+"""What the engine in a page knows of a model besides its graph, as Python has it: facts and texts to try.
 
 Answers that depend on a model alone are recorded: the page's own questions are asked once, when it is published.
 """
@@ -10,7 +9,6 @@ from typing import Any, get_args
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret import attention, attribution, layers, masking, tokens
 from bertviz_lab.interpret.targets import TargetKind, is_multi_label, require_head
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.explain import MASK_ATTEMPTS
@@ -18,11 +16,12 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_co
 from bertviz_lab.training.loop.growth import joined_layers, joining_note
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.attribution.view import KIND_NAMES, LARGE
+from bertviz_lab.ui.views.attribution.view import LARGE
 from bertviz_lab.ui.views.explore.view import about, examples
 from bertviz_lab.ui.views.predictions.view import heads
 
-_NO_GRADIENTS = "Gradients, which integrated gradients and gradient x input need, are computed in the lab only."
+#: What is said below attributions.
+NO_GRADIENTS = "Gradients, which integrated gradients and gradient x input need, are computed in the lab only."
 _NO_SERVER = "A published page has no server: use the lab for this."
 #: What an engine without gradients, data and training cannot answer, by "view.question".
 UNAVAILABLE = {
@@ -32,26 +31,6 @@ UNAVAILABLE = {
 
 #: What it answers in part, so that the lab's page leaves it to its server, by "view.question".
 PARTIAL = ("attribution.attribution",)
-
-
-def shared_texts() -> dict[str, Any]:
-    """Return the words of figures that the engine draws too."""
-    return {
-        "guides": attention.GUIDES,
-        "metrics": attention.METRICS,
-        "score_titles": attention.SCORE_TITLES,
-        "outcomes": masking.OUTCOME_WORDS,
-        "spellings": tokens.SPELLINGS,
-        "kinds": tokens.KIND_NAMES,
-        "rules": tokens.RULES,
-        "without_steps": tokens.WITHOUT_STEPS,
-        "norm_names": layers.NORM_NAMES,
-        "median": layers.MEDIAN_NOTE,
-        "attribution": attribution.DESCRIPTIONS,
-        "not_an_explanation": attribution.NOT_AN_EXPLANATION,
-        "no_gradients": _NO_GRADIENTS,
-        "target_kinds": KIND_NAMES,
-    }
 
 
 def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.browser.facts import PARTIAL, shared_texts
+from bertviz_lab.browser.facts import PARTIAL
 from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, digest, engine_source, export_model, vendored
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
@@ -110,7 +110,6 @@ class EngineFiles:
             "site": {
                 "model": "",
                 "models": {},
-                "texts": shared_texts(),
                 "unavailable": {"any": ""},  # then the server is asked
                 "files": {"wasm": f"{code_version()}/engine/{WASM}"},
             },

@@ -23,7 +23,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from bertviz_lab.browser.dynamics import recorded_dynamics, snapshots_folder
-from bertviz_lab.browser.facts import UNAVAILABLE, model_facts, shared_texts
+from bertviz_lab.browser.facts import NO_GRADIENTS, UNAVAILABLE, model_facts
 from bertviz_lab.browser.graph import Precision, export_graph
 from bertviz_lab.browser.lessons import recorded_lessons
 from bertviz_lab.errors import InputError
@@ -41,8 +41,8 @@ _DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
 #: The modules of the worker, in the order of their imports, and its libraries.
 WORKER = (
-    "numeric", "charts", "strips", "tokenizer", "model", "explore", "recorded", "tokens", "predictions", "attention",
-    "task", "attribution", "layers", "worker",
+    "numeric", "tokenizer", "model", "explore", "recorded", "tokens", "predictions", "attention", "task", "targets",
+    "attribution", "layers", "worker",
 )  # fmt: skip
 LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
 WASM = "ort-wasm-simd-threaded.wasm.gz"
@@ -232,7 +232,7 @@ def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:
         name = model.facts["name"]
         described[name] = model.facts_with({end: names[f"{name}/{end}"] for end in model.files})
     files = {"wasm": names["wasm"], "drawings": names["drawings"], "lessons": names.get(_LESSONS, "")}
-    shared = {"texts": shared_texts(), "unavailable": UNAVAILABLE, "files": files}
+    shared = {"no_gradients": NO_GRADIENTS, "unavailable": UNAVAILABLE, "files": files}
     return {"model": first.facts["name"], "models": described} | shared
 
 

@@ -65,7 +65,7 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
 
 def attention_command(options: argparse.Namespace) -> Result:
     """Write the attention weights of every head for a text as HTML, PNG or JSON."""
-    from bertviz_lab.figures.interpret.attention import attention_document, attention_png
+    from bertviz_lab.figures.attention import attention_document, attention_png
     from bertviz_lab.interpret import trace_text
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
@@ -91,8 +91,8 @@ def attention_command(options: argparse.Namespace) -> Result:
 
 def _attention_page(trace: "TextTrace", title: str) -> str:
     """Return the page's grid of heads as a page that works offline."""
-    from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
-    from bertviz_lab.interpret import head_metrics, rollout
+    from bertviz_lab.figures.attention import attention_body, attention_payload
+    from bertviz_lab.interpret import head_metrics
     from bertviz_lab.ui.components.standalone import standalone_page
 
     body = attention_body(
@@ -101,7 +101,6 @@ def _attention_page(trace: "TextTrace", title: str) -> str:
         title,
         layers=range(len(trace.layers)),
         metrics=head_metrics(trace.attentions, trace.encoding),
-        rollout=rollout(trace.attentions),
         windows=[layer.window for layer in trace.layers],
     )
     return standalone_page("attention", title, attention_payload(body))

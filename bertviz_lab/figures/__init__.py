@@ -1,5 +1,7 @@
 """Figures: turn the result of an analysis into a payload that a component of the page draws. Independent of torch.
 
-In reading order: `payload` (how data is sent to the page), `plots` (numbers to Plotly figures), `charts` (a figure with
-its table), `strips` (a text with rows below its tokens, or with marked spans); then `interpret/` and `training/`.
+What is drawn of a model and a text is the result of `interpret` as JSON (`payload.figure`): words and pictures are made
+in the page, by `ui/components/figures`, for the lab, published pages and notebooks alike. `results` has those that
+have to be prepared, `attention` weights as codes and files; `charts` are payloads of charts, and `plots` Plotly figures
+that the page fills, both for `training/`.
 """

@@ -1,5 +1,8 @@
 """How data is sent to the page: a JSON string with numbers as base64 arrays.
 
+Most payloads are the numbers of an analysis and the name of a figure (`figure`). The page makes the words and the
+picture of them (`ui/components/figures`), as it does where an engine in the browser has computed the numbers.
+
 It also carries text that a user typed, so `<` is written as its Unicode escape, which no HTML parser interprets, and
 the page displays text through `textContent` only.
 """
@@ -30,6 +33,15 @@ def to_json(body: Mapping[str, Any]) -> Payload:
     text = strict_json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # "<" occurs only inside strings, where the escape is the same character.
     return Payload(text.replace("<", "\\u003c"))
+
+
+def figure(name: str, /, **given: Any) -> Payload:
+    """Return what `ui/components/figures` draws a figure of: the arguments of its function `name`.
+
+    Results of `interpret` become objects of their fields, arrays become lists. What is None is left out: the figure has
+    a default for it.
+    """
+    return to_json({"picture": name} | {key: value for key, value in given.items() if value is not None})
 
 
 def message_payload(text: str) -> Payload:

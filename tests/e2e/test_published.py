@@ -13,7 +13,19 @@ from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, complaints
 from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import little_folder
-from tests.published import TEXTS, asked, by_server, differences, open_published, questions, served
+from tests.published import (
+    MORE_TEXTS,
+    TEXTS,
+    asked,
+    by_server,
+    differences,
+    disagreements,
+    drawn,
+    first_questions,
+    open_published,
+    questions,
+    served,
+)
 from tests.ui.pages import little_settings, serve
 
 _FP16, _FP32 = 1e-3, 1e-4
@@ -39,17 +51,11 @@ def address(site: Path) -> Iterator[str]:
 
 
 def hold_to_server(page: Page, folder: str, name: str, scratch: Path, tolerance: float) -> None:
-    """Ask engine and server the same about all texts."""
+    """Ask engine and server the same about sixty texts, all at once in the page."""
     state = AppState(Settings(runs_dir=scratch))
-    wrong = [
-        f"{view}.{question} {text_a[:30]!r} {difference}"
-        for text_a, text_b in TEXTS
-        for view, question, given in questions(name, text_a, text_b)
-        for difference in differences(
-            by_server(state, view, question, given | {"model": folder}), asked(page, view, question, given), tolerance
-        )
-    ]
-    assert wrong == []
+    given = [asked for texts in TEXTS for asked in questions(name, *texts)]
+    given += [asked for texts in MORE_TEXTS for asked in first_questions(name, *texts)]
+    assert list(disagreements(page, state, folder, given, tolerance)) == []
 
 
 def test_the_engine_answers_as_the_server_does(page: Page, models: list[str], address: str, tmp_path: Path) -> None:
@@ -68,7 +74,8 @@ def test_two_models_of_a_page_are_compared_as_by_the_server(
     against = {"against": "model", "other_text": ""}
     for view, question, more in (("predictions", "compare", {}), ("attention", "difference", against)):
         ours = asked(page, view, question, given | more)
-        assert list(differences(by_server(state, view, question, theirs | more), ours, _FP32)) == []
+        (server,) = drawn(page, [by_server(state, view, question, theirs | more)])
+        assert list(differences(server, ours, _FP32)) == []
 
 
 def test_occlusion_and_attention_are_those_of_the_server_and_gradients_are_refused(
@@ -77,9 +84,8 @@ def test_occlusion_and_attention_are_those_of_the_server_and_gradients_are_refus
     open_published(page, address)
     given = {"text_a": TEXTS[0][0], "text_b": "", "kind": "", "position": None, "choice": "", "contrast": ""}
     ours = asked(page, "attribution", "attribution", given | {"model": "first"})
-    theirs = by_server(
-        AppState(Settings(runs_dir=tmp_path)), "attribution", "attribution", given | {"model": models[0]}
-    )
+    state = AppState(Settings(runs_dir=tmp_path))
+    (theirs,) = drawn(page, [by_server(state, "attribution", "attribution", given | {"model": models[0]})])
     assert [row["label"] for row in ours["tokens"]["rows"]] == ["occlusion", "attention"]
     rows = [row for row in theirs["tokens"]["rows"] if row["label"] in ("occlusion", "attention")]
     assert list(differences(rows, ours["tokens"]["rows"], _FP32)) == []
@@ -95,7 +101,7 @@ def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["answers-mini", "emotions-mini", "entities-mini", "sentiment-mini"])
+@pytest.mark.parametrize("name", ["answers-mini", "emotions-mini", "entities-mini", "sentiment-mini", "tiny-town"])
 def test_shipped_models_and_their_tasks_are_answered_as_by_the_server(page: Page, name: str, tmp_path: Path) -> None:
     with served(publish([name], tmp_path / "page", precision="fp32").path) as address:
         open_published(page, address)
@@ -119,14 +125,14 @@ def test_a_person_explores_a_published_model(page: Page, address: str) -> None:
     expect(page.locator("#attention-grid canvas").first).to_be_visible()
     page.get_by_role("button", name="cat", exact=True).first.or_(page.locator("#fill-bars .word").first).click()
     expect(page.locator("#fill-bars .blank")).to_have_count(2)
-    for view, drawn in {
+    for view, mark in {
         "tokens": "#token-strip .token",
         "embeddings": "#similarity .plotly-host svg",
         "attribution": "#attribution-tokens .token",
         "layers": "#lens .plotly-host svg",
     }.items():
         page.locator(f"#tab-{view}").click()
-        expect(page.locator(drawn).first).to_be_visible()
+        expect(page.locator(mark).first).to_be_visible()
     page.get_by_role("tab", name="About").click()
     expect(page.locator(".about")).to_contain_text("first")
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertviz_lab.figures.attention import sqrt_codes
 from bertviz_lab.figures.charts import bars_payload, matrix_payload
-from bertviz_lab.figures.interpret.attention import sqrt_codes
-from bertviz_lab.figures.interpret.attribution import attribution_payload, head_ablation_payload
-from bertviz_lab.figures.payload import base64_array, to_json
+from bertviz_lab.figures.payload import base64_array, figure, to_json
+from bertviz_lab.figures.results import attribution_body
 from bertviz_lab.interpret import Attribution, HeadAblation, Target
 from tests.charts import shown
 from tests.ui.components.harness import SENTENCE, encoding
@@ -49,11 +49,11 @@ def test_bars_have_labels_a_peak_and_a_table() -> None:
 def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     cat = Target("token", 1, 2, "cat")
     ablation = HeadAblation(encoding(SENTENCE), cat, 0.0, -np.array([[0.5, -0.25]]), -np.array([1.0]))
-    body = shown(head_ablation_payload(ablation, [(0, 0)]))
+    body = shown(figure("head_ablation", off=[(0, 0)], **vars(ablation)))
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
     assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
-    assert not shown(head_ablation_payload(ablation))["picks"]
+    assert not shown(figure("head_ablation", **vars(ablation)))["picks"]
 
 
 @pytest.mark.parametrize("is_regression", [False, True])
@@ -61,10 +61,12 @@ def test_effects_on_a_number_are_not_said_to_be_log_probabilities(is_regression:
     quantity = "predicted value" if is_regression else "log-probability"
     target = Target("label", 0, 0, "stars", is_regression=is_regression)
     text = encoding(SENTENCE)
-    heads = shown(head_ablation_payload(HeadAblation(text, target, 1.0, np.array([[0.5]]), np.array([0.0]))))
+    ablation = HeadAblation(text, target, 1.0, np.array([[0.5]]), np.array([0.0]))
+    heads = shown(figure("head_ablation", **vars(ablation)))
     assert ("nats" in heads["details"][0][0]) != is_regression
     assert f"{quantity} with the head" in heads["note"]
-    strip = attribution_payload([Attribution(text, target, "occlusion", np.zeros(len(text.tokens)), 0.5, None)])
+    zero = Attribution(text, target, "occlusion", np.zeros(len(text.tokens)), 0.5, None)
+    strip = str(shown(figure("attribution", **attribution_body([zero]))))
     assert f"Loss in {quantity}" in strip
     assert ("log" in strip) != is_regression
 

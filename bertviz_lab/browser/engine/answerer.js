@@ -9,10 +9,10 @@ const engine = makeEngine(site, addresses);
 
 /** A page that shows one drawing, without this one. */
 async function standalonePage({ drawing, label }) {
-  const { content, error } = await engine.bring(`${site.files.drawings}${drawing}.html`);
-  if (error) return { error: 'This page cannot save a drawing as a page: save it as a picture.' };
+  const page = await fetch(`${addresses.base}${site.files.drawings}${drawing}.html`).catch(() => null);
+  if (!page?.ok) return { error: 'This page cannot save a drawing as a page: save it as a picture.' };
   const escaped = label.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return { answer: new TextDecoder().decode(content).replace('<title></title>', () => `<title>${escaped}</title>`) };
+  return { answer: (await page.text()).replace('<title></title>', () => `<title>${escaped}</title>`) };
 }
 
 export const answerer = { ...engine,

@@ -1,8 +1,7 @@
 // What Attention asks: the weights of every head, the scores behind them, and how they differ from other weights
-// (interpret/attention.py and comparison.py; figures/interpret/attention.py).
+// (interpret/attention.py and comparison.py; figures/attention.py).
 
-import { columns } from './charts.js';
-import { dot, joined, largest, peak, range, signed, sqrtCodes, sum } from './numeric.js';
+import { dot, joined, peak, range, sqrtCodes, sum } from './numeric.js';
 import { spelt } from './predictions.js';
 
 const WHOLE_MODEL_BYTES = 8 * 2 ** 20; // of the codes that an answer holds; further layers are asked for
@@ -56,108 +55,67 @@ function scoresOf({ facts }, { queries, keys, added }) {
 }
 
 /** Each head's metrics on a text: name -> rows of layers. */
-function headMetrics({ data, dims: [layers, heads, length] }, { special, types }) {
-  const names = ['entropy', 'distance', 'previous', 'next', 'same', 'special', 'across'];
-  const result = Object.fromEntries(names.map((name) => [name, range(layers).map(() => Array(heads).fill(0))]));
-  const isText = special.map((one) => !one);
-  const side = (type) => isText.map((one, at) => one && types[at] === type);
+function headMetrics({ data, dims: [layers, heads, length] }, { special_tokens_mask: special, token_type_ids: types }) {
+  const side = (type) => special.map((isSpecial, at) => !isSpecial && types[at] === type);
   const [a, b] = [side(0), side(1)];
-  const sides = a.some(Boolean) && b.some(Boolean) ? sum(isText.map((_, at) => Number(a[at] || b[at]))) : 0;
+  const isPair = a.some(Boolean) && b.some(Boolean);
+  const shares = { entropy: length, distance: length, previous: length - 1, next: length - 1, same: length,
+    special: length, across: isPair ? sum([...a, ...b].map(Number)) : 0 };
+  const result = Object.fromEntries(Object.keys(shares).map((name) => [name, range(layers).map(() => [])]));
   for (let place = 0; place < layers * heads; place += 1) {
-    const totals = Object.fromEntries(names.map((name) => [name, 0]));
+    const totals = { entropy: 0, distance: 0, previous: 0, next: 0, same: 0, special: 0, across: 0 };
     for (let row = 0; row < length; row += 1) {
+      const from = (place * length + row) * length;
       for (let column = 0; column < length; column += 1) {
-        const weight = data[(place * length + row) * length + column];
+        const weight = data[from + column];
         if (weight > 0) totals.entropy -= weight * Math.log(weight);
         totals.distance += weight * Math.abs(row - column);
-        if (column === row - 1) totals.previous += weight;
-        if (column === row + 1) totals.next += weight;
-        if (column === row) totals.same += weight;
         if (special[column]) totals.special += weight;
         if ((a[row] && b[column]) || (b[row] && a[column])) totals.across += weight;
       }
+      totals.same += data[from + row];
+      if (row) totals.previous += data[from + row - 1];
+      if (row < length - 1) totals.next += data[from + row + 1];
     }
-    const shares = { previous: length - 1, next: length - 1, across: sides };
-    for (const name of names) {
-      const count = shares[name] ?? length;
-      result[name][Math.floor(place / heads)][place % heads] = count ? Number((totals[name] / count).toFixed(5)) : 0;
-    }
+    for (const [name, count] of Object.entries(shares))
+      result[name][Math.floor(place / heads)].push(count ? Number((totals[name] / count).toFixed(5)) : 0);
   }
   return result;
 }
 
-/** Attention rollout (Abnar and Zuidema 2020): the residual connection is half of each layer. */
-function rollout({ data, dims: [layers, heads, length] }) {
-  const result = new Float64Array(layers * length * length);
-  let flow = Float64Array.from({ length: length * length }, (_, at) => Number(at % (length + 1) === 0));
-  for (let layer = 0; layer < layers; layer += 1) {
-    const mixing = new Float64Array(length * length);
-    for (let head = 0; head < heads; head += 1) {
-      const from = (layer * heads + head) * length * length;
-      for (let at = 0; at < mixing.length; at += 1) mixing[at] += data[from + at] / (2 * heads);
-    }
-    for (let at = 0; at < length; at += 1) mixing[at * (length + 1)] += 0.5;
-    const next = new Float64Array(length * length);
-    for (let row = 0; row < length; row += 1) {
-      for (let inner = 0; inner < length; inner += 1) {
-        const weight = mixing[row * length + inner];
-        for (let column = 0; column < length; column += 1) {
-          next[row * length + column] += weight * flow[inner * length + column];
-        }
-      }
-    }
-    flow = next;
-    result.set(flow, layer * flow.length);
-  }
-  return result;
-}
-
-/** The content of the grid: `values` are (layers, heads, tokens, tokens) as one flat array. */
-function gridBody({ traces, texts }, [layers, heads, length], values, { tokens, segments, special, title, number,
-  metrics = null, windows = [], note = '', roll = null, unit = 1, keep = {} }) {
+/** What the grid is drawn of: `values` are (layers, heads, tokens, tokens) as one flat array. */
+function gridBody({ traces }, [layers, heads, length], values, { tokens, token_type_ids: segments,
+  special_tokens_mask: special }, { number, keep = {}, ...more }) {
   const key = Math.random().toString(36).slice(2);
   const isSigned = number !== 'weight';
+  const unit = number === 'score' ? peak(values) || 1 : 1;
   const shown = unit === 1 ? values : values.map((value) => value / unit);
   traces.set(key, { values: shown, isSigned, dims: [layers, heads, length], ...keep });
   for (const old of [...traces.keys()].slice(0, -KEPT)) traces.delete(old);
   const perLayer = heads * length * length;
   const fitting = Math.max(1, Math.floor(WHOLE_MODEL_BYTES / (2 * perLayer)));
   const sent = range(layers).slice(-(isSigned || fitting >= layers ? fitting : 1));
-  const local = windows.filter((window) => window !== null);
-  const isCut = local.length && Math.floor(Math.max(...local) / 2) < length - 1;
   return {
-    title, key, tokens, segments, layers, heads, number,
-    guide: joined(texts.guides[number], note) + (isCut ? ' Grey cells are outside the window.' : ''),
-    ...(metrics && { metrics: Object.fromEntries(Object.entries(metrics).map(([name, of]) =>
-      [name, { title: texts.metrics[name][0], says: texts.metrics[name][1], values: of }])) }),
-    ...(local.length && { windows }),
-    special: special.map(Boolean),
+    picture: 'attention', key, tokens, segments, special: special.map(Boolean), layers, heads, number, ...more, sent,
     ...(number === 'score' && { unit }),
-    sent,
-    ...(roll && sent.length === layers && { rollout: sqrtCodes(roll) }),
     cells: sqrtCodes(shown.subarray(sent[0] * perLayer), isSigned),
     ...(isSigned ? { signed: true } : { bits: 16 }),
   };
 }
 
 export async function attention(context, { text_a: a, text_b: b, shown = 'weights' }) {
-  const { model, texts } = context;
+  const { model } = context;
   const { notes, windows, name } = model.facts;
   const encoding = model.encode(a, b);
   const out = await model.run(encoding);
   const scores = scoresOf(model, out);
   const terms = ['score', ...scores.terms];
   const isScore = terms.includes(shown);
-  const values = isScore ? scores.values(shown) : out.attentions.data;
-  const body = gridBody(context, out.attentions.dims, values, {
-    tokens: encoding.tokens, segments: encoding.types, special: encoding.special,
-    title: `Attention of ${name}${isScore ? `: ${texts.score_titles[shown]}` : ''}`,
-    number: isScore ? 'score' : 'weight', unit: isScore ? peak(values) || 1 : 1, windows,
-    metrics: headMetrics(out.attentions, encoding), roll: isScore ? null : rollout(out.attentions),
-    note: joined(notes.positions, notes.windows, notes.joining), keep: { scores, out, note: notes.positions },
+  return gridBody(context, out.attentions.dims, isScore ? scores.values(shown) : out.attentions.data, encoding, {
+    title: `Attention of ${name}`, number: isScore ? 'score' : 'weight', windows, shown: isScore ? shown : '', terms,
+    metrics: headMetrics(out.attentions, encoding), note: joined(notes.positions, notes.windows, notes.joining),
+    keep: { scores, out, note: notes.positions },
   });
-  return { ...body, shown: isScore ? shown : 'weights',
-    choices: [['weights', 'attention weights'], ...terms.map((term) => [term, texts.score_titles[term]])] };
 }
 
 // ---- differences
@@ -170,9 +128,9 @@ function checkHeads(one, other) {
 }
 
 /** The place of each token on one axis for both texts: special tokens, A, special tokens, B, special tokens. */
-function placesOf({ textA, textB, special, types, offsets }) {
-  const begins = [1, 2 + [...textA].length];
-  const points = [0, begins[1] - 1, begins[1] + [...(textB ?? '')].length]; // before A, after it, after B
+function placesOf({ text_a: a, text_b: b, special_tokens_mask: special, token_type_ids: types, offsets }) {
+  const begins = [1, 2 + [...a].length];
+  const points = [0, begins[1] - 1, begins[1] + [...(b ?? '')].length]; // before A, after it, after B
   let begun = 0;
   const spans = special.map((isSpecial, at) => {
     if (isSpecial) return [points[begun], points[begun] + 1];
@@ -186,7 +144,7 @@ function placesOf({ textA, textB, special, types, offsets }) {
 
 /** The tokens of two models matched by characters: stretches that are whole tokens in both (Clark et al. 2019). */
 function align(first, second) {
-  if ([first, second].some(({ droppedA, droppedB }) => droppedA.length || droppedB.length))
+  if ([first, second].some(({ dropped_a: a, dropped_b: b }) => a.length || b.length))
     throw new Error('This text is too long for one of the models, so their tokens cannot be matched: shorten it.');
   const both = [first, second].map(placesOf);
   const stretches = [];
@@ -202,14 +160,15 @@ function align(first, second) {
   // What one model alone has is part of the stretch before it.
   const starts = stretches.filter(({ models }, at) => !at || models.size === 2).map(({ start }) => start);
   const of = both.map((spans) => spans.map(([start]) => starts.filter((one) => one <= start).length - 1));
-  const groups = starts.map((_, stretch) => range(first.length).filter((at) => of[0][at] === stretch));
+  const groups = starts.map((_, stretch) => range(first.ids.length).filter((at) => of[0][at] === stretch));
   const nameOf = (group) => {
-    if (group.length === 1 || first.special[group[0]]) return group.map((at) => first.tokens[at]).join(' ');
-    const text = [...(first.types[group[0]] ? first.textB : first.textA)];
+    if (group.length === 1 || first.special_tokens_mask[group[0]]) return group.map((at) => first.tokens[at]).join(' ');
+    const text = [...(first.token_type_ids[group[0]] ? first.text_b : first.text_a)];
     return text.slice(first.offsets[group[0]][0], first.offsets[group.at(-1)][1]).join('');
   };
-  return { of, tokens: groups.map(nameOf), segments: groups.map(([at]) => first.types[at]),
-    special: groups.map(([at]) => first.special[at]) };
+  const ofFirst = (name) => groups.map(([at]) => first[name][at]);
+  return { of, tokens: groups.map(nameOf), token_type_ids: ofFirst('token_type_ids'),
+    special_tokens_mask: ofFirst('special_tokens_mask') };
 }
 
 /** Attention between tokens merged to stretches: summed over keys, averaged over queries. */
@@ -235,17 +194,13 @@ export async function difference(context, { text_a: a, text_b: b, against, other
     }
     const [first, second] = traces;
     checkHeads(first.attentions, second.attentions);
-    const { of, tokens, segments, special } = align(first.encoding, second.encoding);
-    const [mine, theirs] = traces.map(({ attentions }, at) => merged(attentions, of[at], tokens.length));
-    const counts = traces.map(({ encoding }) => encoding.length);
-    const isSame = counts.every((count) => count === tokens.length);
-    const note = isSame ? '' : `The models split this text into ${counts[0]} and ${counts[1]} tokens, which are `
-      + `matched by their characters: tokens that overlap form one of ${tokens.length} stretches. Attention to several `
-      + 'tokens is summed, from several averaged (Clark et al. 2019, section 4.1).';
+    const { of, ...stretches } = align(first.encoding, second.encoding);
+    const count = stretches.tokens.length;
+    const [mine, theirs] = traces.map(({ attentions }, at) => merged(attentions, of[at], count));
     const [layers, heads] = first.attentions.dims;
-    return { ...gridBody(context, [layers, heads, tokens.length], mine.map((weight, at) => weight - theirs[at]), {
-      tokens, segments, special, number: 'difference', title: `${model.facts.name} minus ${other.facts.name}`, note,
-    }), linked: tokens.length === counts[0] };
+    return gridBody(context, [layers, heads, count], mine.map((weight, at) => weight - theirs[at]), stretches, {
+      number: 'difference', title: `${model.facts.name} minus ${other.facts.name}`,
+      linked: count === first.encoding.ids.length, matched: traces.map(({ encoding }) => encoding.ids.length) });
   }
   const encoding = model.encode(a, b);
   const { attentions: before } = await model.run(encoding);
@@ -254,15 +209,14 @@ export async function difference(context, { text_a: a, text_b: b, against, other
   else {
     if (!otherText.trim()) throw new Error('Type the other text; it must have the same number of tokens.');
     const encoded = model.encode(otherText, b);
-    if (encoded.length !== encoding.length)
-      throw new Error(`One text has ${encoding.length} tokens and the other ${encoded.length}: choose texts of equal `
-        + 'length.');
+    if (encoded.ids.length !== encoding.ids.length)
+      throw new Error(`One text has ${encoding.ids.length} tokens and the other ${encoded.ids.length}: choose texts of `
+        + 'equal length.');
     ({ attentions: after } = await model.run(encoded));
     title = 'Other text minus this one';
   }
-  return { ...gridBody(context, before.dims, after.data.map((weight, at) => weight - before.data[at]),
-    { tokens: encoding.tokens, segments: encoding.types, special: encoding.special, number: 'difference', title }),
-  linked: true };
+  return gridBody(context, before.dims, after.data.map((weight, at) => weight - before.data[at]), encoding,
+    { number: 'difference', title, linked: true });
 }
 
 // ---- more of what is on show
@@ -275,34 +229,18 @@ export async function layer_values({ traces }, { key, layer }) {
   return { codes: sqrtCodes(trace.values.subarray(layer * size, (layer + 1) * size), trace.isSigned) };
 }
 
-export async function query_key({ traces, texts }, { key, layer, head, row, column }) {
+export async function query_key({ traces }, { key, layer, head, row, column }) {
   const trace = traces.get(key);
   if (!trace?.scores || layer >= trace.dims[0] || head >= trace.dims[1] || Math.max(row, column) >= trace.dims[2])
     return null;
   const { scores: { size, divisor, factor, termOf, terms, length, isMasked }, out, note } = trace;
   const place = layer * trace.dims[1] + head;
-  const vector = ({ data }, at) => data.subarray((place * length + at) * size, (place * length + at + 1) * size);
+  const vector = ({ data }, at) => [...data.subarray((place * length + at) * size, (place * length + at + 1) * size)];
   const query = vector(out.queries, row).map((value) => value * factor);
   const keys = vector(out.keys, column);
-  const products = Array.from(query, (value, at) => (value * keys[at]) / Math.sqrt(divisor));
+  const products = query.map((value, at) => (value * keys[at]) / Math.sqrt(divisor));
   const at = (place * length + row) * length + column;
-  const added = terms.slice(1).map((term) => [texts.score_titles[term], termOf(term)[at]]);
-  const root = divisor === size ? `√${size}` : `√(${divisor / size} × ${size})`;
-  const details = products.map((product, dimension) =>
-    `dimension ${dimension + 1}: query ${query[dimension].toFixed(3)} × key ${keys[dimension].toFixed(3)} / ${root} = `
-    + product.toFixed(3));
-  const most = details[largest(products.map(Math.abs), 1)[0]];
-  const score = sum(products) + sum(added.map(([, value]) => value));
-  const words = added.map(([name, value]) => `${signed(value, 2)} for the ${name}`).join(' and ');
-  const total = added.length ? `${sum(products).toFixed(2)}; with ${words} the score is ${score.toFixed(2)}`
-    : `a score of ${score.toFixed(2)}`;
-  const weight = isMasked(layer, row, column) ? 'the key is masked, so the weight is 0'
-    : `the softmax over all tokens turns it into the weight ${out.attentions.data[at].toFixed(4)}`;
-  return columns([...products, ...added.map(([, value]) => value)],
-    [...range(size).map((dimension) => String(dimension + 1)), ...added.map(([name]) => name)],
-    [...details, ...added.map(([name, value]) => `${name}: ${value.toFixed(3)}`)], {
-      marked: [...products.map(() => false), ...added.map(() => true)], title: 'Query times key', file: 'query-key',
-      sentence: `The ${size} products sum to ${total}; ${weight}. Largest: ${most}.`,
-      note: joined(added.length && 'The paler columns are what relative positions add.', note),
-    });
+  const added = Object.fromEntries(terms.slice(1).map((term) => [term, termOf(term)[at]]));
+  return { picture: 'query_key', query, key: keys, products, divisor, added, note, weight: out.attentions.data[at],
+    score: sum(products) + sum(Object.values(added)), is_masked: isMasked(layer, row, column) };
 }

@@ -1,12 +1,11 @@
-// The engine as the page sees it: a worker that answers questions of views, and asks the page for files.
+// The engine as the page sees it: a worker that answers questions of views.
 
 const OLD = 'This page computes in the browser and needs WebAssembly and module workers: open it in a current Chrome, '
   + 'Edge, Firefox or Safari.';
 
 /** Start an engine: `site` is what it knows, `addresses` are those of {base, worker, runtime, tokenizers}, of which the
  * libraries' are relative to the worker. It answers like the server does ({answer, progress, cancel} of
- * client/ask.js), with `broken` in the answer where it never will. `know(facts)` adds a model; `bring(name)` loads a
- * file. */
+ * client/ask.js), with `broken` in the answer where it never will. `know(facts)` adds a model. */
 export function makeEngine(site, { base, worker, runtime, tokenizers }) {
   const waiting = new Map(); // ticket -> the function that takes the answer
   const shares = new Map(); // ticket -> how far its question is
@@ -18,15 +17,6 @@ export function makeEngine(site, { base, worker, runtime, tokenizers }) {
     waiting.clear();
   }
 
-  /** A file of the page: within the document as base64, or beside it. */
-  async function bring(name) {
-    const packed = document.querySelector(`script[data-file="${name}"]`);
-    if (packed) return { content: packed.textContent };
-    const answer = await fetch(base + name).catch(() => null);
-    if (!answer?.ok) return { error: `The file ${name} of this page could not be loaded: reload the page.` };
-    return { content: await answer.arrayBuffer() };
-  }
-
   function start() {
     if (['WebAssembly', 'DecompressionStream', 'Worker'].some((needed) => !(needed in globalThis))) {
       broken = OLD;
@@ -35,27 +25,24 @@ export function makeEngine(site, { base, worker, runtime, tokenizers }) {
     // In a single file modules have no addresses that lead to others: a classic worker puts them together.
     const engine = new Worker(worker, { type: worker.startsWith('blob:') ? 'classic' : 'module' });
     engine.onerror = () => fail(OLD);
-    engine.onmessage = async ({ data }) => {
-      const { kind, ticket, name } = data;
-      if (kind === 'need') {
-        const file = await bring(name);
-        engine.postMessage({ kind: 'file', name, ...file }, file.content instanceof ArrayBuffer ? [file.content] : []);
-      }
-      if (kind === 'progress') shares.set(ticket, data.share);
+    engine.onmessage = ({ data: { kind, ticket, share, answer, error } }) => {
+      if (kind === 'progress') shares.set(ticket, share);
       if (kind === 'answer') {
         shares.delete(ticket);
-        waiting.get(ticket)?.({ answer: data.answer, error: data.error });
+        waiting.get(ticket)?.({ answer, error });
         waiting.delete(ticket);
       }
     };
-    engine.postMessage({ kind: 'start', site, libraries: { runtime, tokenizers } });
+    const packed = Object.fromEntries([...document.querySelectorAll('script[data-file]')]
+      .map((file) => [file.dataset.file, file.textContent])); // the files of a page that has them in itself
+    engine.postMessage({ kind: 'start', site, base: new URL(base, document.baseURI).href, packed,
+      libraries: { runtime, tokenizers } });
     return engine;
   }
 
   const engine = start();
 
   return {
-    bring,
     know: (facts) => engine?.postMessage({ kind: 'know', facts }),
     answer(ticket, view, question, args) {
       if (broken) return { error: broken, broken: true };

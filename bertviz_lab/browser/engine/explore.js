@@ -1,7 +1,6 @@
 // What the input bar of Explore asks. What depends on a model alone, Python has recorded.
 
 import { whole } from './numeric.js';
-import { tokenColumns } from './strips.js';
 
 const BEFORE = 'before'; // the name that the page has for the untrained copy of a model
 
@@ -16,16 +15,18 @@ export const examples = async ({ site }, { model }) => site.models[model || site
 export const missing = async () => [];
 
 export async function encode({ model }, { text_a: a, text_b: b }) {
-  const { name, trained_length: trained } = model.facts;
   const encoding = model.encode(a, b);
-  const cut = encoding.droppedA.length + encoding.droppedB.length;
-  let note = '';
-  if (cut) note = `${name} reads up to ${whole(encoding.length)} tokens and this text has `
-    + `${whole(cut)} more, which are cut off.`;
-  else if (trained !== null && encoding.length > trained)
-    note = `${name} was trained on up to ${trained} tokens and this input has ${encoding.length}: its output is `
-      + 'unreliable beyond that length.';
-  return { note, tokens: tokenColumns(encoding).map(({ token, kind }) => [token, kind]) };
+  const cut = encoding.dropped_a.length + encoding.dropped_b.length;
+  const note = cut ? `${model.facts.name} reads up to ${whole(encoding.ids.length)} tokens and this text has `
+    + `${whole(cut)} more, which are cut off.` : lengthWarning(model, encoding);
+  return { encoding, note };
+}
+
+/** What is said of a text that is longer than those that a model was trained on; "" of others. */
+export function lengthWarning({ facts: { name, trained_length: trained } }, { ids }) {
+  if (trained === null || ids.length <= trained) return '';
+  return `${name} was trained on up to ${trained} tokens and this input has ${ids.length}: its output is unreliable `
+    + 'beyond that length.';
 }
 
 export async function random_text({ site }, { model, texts }) {

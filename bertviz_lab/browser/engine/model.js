@@ -1,6 +1,6 @@
 // A published model: its facts, its tokenizer, and the graph that computes everything for one text.
 
-import { largest, range } from './numeric.js';
+import { cosine, largest, range } from './numeric.js';
 import { makeTokenizer } from './tokenizer.js';
 
 /** Numbers of 16 bits as floats. */
@@ -44,7 +44,7 @@ export async function openModel(facts, load, runtime, Library) {
   /** Run the graph on ids of an encoding, by default its own. `rows` are [layer, position] pairs that the MLM head
    * reads; `causal` hides later tokens; `without` are [layer, head] pairs that are ablated; `types` are other segment
    * ids. Resolves to the outputs by name, each {data, dims}. */
-  async function run(encoding, { ids = encoding.ids, types = encoding.types, causal = false, without = [],
+  async function run(encoding, { ids = encoding.ids, types = encoding.token_type_ids, causal = false, without = [],
     rows: read = [[0, 0]] } = {}) {
     const length = ids.length;
     const key = JSON.stringify([ids, types, causal, without, read]);
@@ -79,6 +79,9 @@ export async function openModel(facts, load, runtime, Library) {
     return data.subarray(place * width, (place + 1) * width);
   };
 
+  /** The rows of one matrix of an output. */
+  const rowsOf = (output, at) => range(output.dims[1]).map((row) => rowOf(output, at, row));
+
   /** The embedding of each token, (rows, size). */
   function embeddings() {
     words ??= bytes === 2 ? fromHalves(new Uint16Array(stored)) : new Float32Array(stored);
@@ -88,9 +91,18 @@ export async function openModel(facts, load, runtime, Library) {
   const candidates = (shares, count) => largest(shares, Math.min(count, shares.length))
     .map((id) => ({ token: tokenizer.token(id), id, probability: shares[id] }));
 
+  /** The tokens whose embeddings are nearest to that of another, {token, id, cosine}. */
+  function nearest(id, count) {
+    const table = embeddings();
+    const cosines = table.map((row, at) =>
+      (at === id || at >= tokenizer.size ? -Infinity : cosine(row, table[id])));
+    return largest(cosines, Math.min(count, tokenizer.size - 1))
+      .map((at) => ({ token: tokenizer.token(at), id: at, cosine: cosines[at] }));
+  }
+
   function requireHead(kind) {
     if (kind in facts.missing_heads) throw new Error(facts.missing_heads[kind]);
   }
 
-  return { facts, tokenizer, encode, run, rowOf, embeddings, candidates, requireHead };
+  return { facts, tokenizer, encode, run, rowOf, rowsOf, embeddings, nearest, candidates, requireHead };
 }

@@ -44,39 +44,20 @@ export function longest(texts) {
   return most;
 }
 
-export function median(values) {
-  const sorted = [...values].sort((one, other) => one - other);
-  const middle = sorted.length / 2;
-  return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
+const DOUBLINGS = 40; // the power that separates two eigenvalues is 2 to this
 
-/** Eigenvalues and eigenvectors of a symmetric matrix, the largest first (cyclic Jacobi rotations). */
-function eigen(matrix) {
-  const size = matrix.length;
-  const values = matrix.map((row) => [...row]);
-  const vectors = values.map((_, row) => values.map((__, column) => Number(row === column)));
-  for (let sweep = 0; sweep < 60; sweep += 1) {
-    let off = 0;
-    for (let p = 0; p < size; p += 1) {
-      for (let q = p + 1; q < size; q += 1) {
-        off += values[p][q] ** 2;
-        if (Math.abs(values[p][q]) < 1e-300) continue;
-        const angle = (values[q][q] - values[p][p]) / (2 * values[p][q]);
-        const t = (angle < 0 ? -1 : 1) / (Math.abs(angle) + Math.sqrt(angle * angle + 1));
-        const c = 1 / Math.sqrt(t * t + 1);
-        const s = t * c;
-        for (const row of values) [row[p], row[q]] = [c * row[p] - s * row[q], s * row[p] + c * row[q]];
-        for (let k = 0; k < size; k += 1) {
-          const [x, y] = [values[p][k], values[q][k]];
-          [values[p][k], values[q][k]] = [c * x - s * y, s * x + c * y];
-        }
-        for (const row of vectors) [row[p], row[q]] = [c * row[p] - s * row[q], s * row[p] + c * row[q]];
-      }
-    }
-    if (off < 1e-24 * sum(values.map((row, at) => row[at] ** 2))) break;
+/** The largest eigenvalue of a symmetric matrix without negative ones, and its vector: {value, vector}. */
+function dominant(matrix) {
+  const trace = (rows) => sum(rows.map((row, at) => row[at]));
+  let power = matrix;
+  for (let round = 0; round < DOUBLINGS && trace(power) > 0; round += 1) {
+    const scale = trace(power);
+    const scaled = power.map((row) => row.map((value) => value / scale));
+    power = scaled.map((row) => scaled.map((other) => dot(row, other))); // symmetric: rows are columns
   }
-  return range(size).map((at) => ({ value: values[at][at], vector: vectors.map((row) => row[at]) }))
-    .sort((one, other) => other.value - one.value);
+  const column = power[largest(power.map(norm), 1)[0]];
+  const vector = column.map((value) => value / (norm(column) || 1));
+  return { value: dot(vector, matrix.map((row) => dot(row, vector))), vector };
 }
 
 /** Vectors in the plane of their first two principal components: {points, explained}. The sign of a component is
@@ -84,17 +65,18 @@ function eigen(matrix) {
 export function principalPlane(vectors) {
   const center = Array.from(vectors[0], (_, at) => mean(vectors.map((vector) => vector[at])));
   const centered = vectors.map((vector) => center.map((value, at) => vector[at] - value));
-  const parts = eigen(centered.map((one) => centered.map((other) => dot(one, other)))); // of the Gram matrix
-  const total = sum(parts.map(({ value }) => Math.max(0, value)));
-  const axes = range(2).map((axis) => {
-    const { value, vector } = parts[axis] ?? { value: 0, vector: [] };
+  let gram = centered.map((one) => centered.map((other) => dot(one, other)));
+  const total = sum(gram.map((row, at) => row[at]));
+  let found = 0;
+  const axes = range(2).map(() => {
+    const { value, vector } = dominant(gram);
     if (!(value > 1e-12 * total)) return vectors.map(() => 0);
-    const scaled = vector.map((share) => share * Math.sqrt(value));
-    const furthest = scaled.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
-    return furthest < 0 ? scaled.map((one) => -one) : scaled;
+    found += value;
+    gram = gram.map((row, at) => row.map((entry, column) => entry - value * vector[at] * vector[column]));
+    const furthest = vector[largest(vector.map(Math.abs), 1)[0]];
+    return vector.map((share) => share * Math.sqrt(value) * Math.sign(furthest));
   });
-  const explained = total > 0 ? sum(parts.slice(0, 2).map(({ value }) => Math.max(0, value))) / total : 1;
-  return { points: vectors.map((_, at) => [axes[0][at], axes[1][at]]), explained };
+  return { points: vectors.map((_, at) => [axes[0][at], axes[1][at]]), explained: total > 0 ? found / total : 1 };
 }
 
 /** Codes of 16 bits of weights (0 to 1) or of numbers with a sign (-1 to 1), as `sqrt_codes` of Python writes them. */
@@ -117,26 +99,5 @@ export function randomNumbers(...seeds) {
   };
 }
 
-// ---- numbers as text, as Python's format writes them
-
 export const whole = (value) => value.toLocaleString('en-US');
-export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%`;
-export const signed = (value, digits) => `${value < 0 ? '' : '+'}${value.toFixed(digits)}`;
-export const counted = (count, noun) => `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
 export const joined = (...sentences) => sentences.filter(Boolean).join(' ');
-
-/** `digits` significant ones, without zeros at the end. */
-export function general(value, digits = 3) {
-  if (!Number.isFinite(value)) return String(value);
-  const [, exponent] = value.toExponential(digits - 1).split('e');
-  if (exponent < -4 || exponent >= digits) {
-    const [mantissa] = value.toExponential(digits - 1).split('e');
-    return `${Number(mantissa)}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
-  }
-  return String(Number(value.toPrecision(digits)));
-}
-
-const FORMATS = { '%': percent, f: (value, digits) => value.toFixed(digits), g: general };
-
-/** A number in one of Python's formats: ".1%", ".2f", ".3g". */
-export const formatted = (value, format) => FORMATS[format.at(-1)](value, Number(format.slice(1, -1)));

@@ -1,12 +1,10 @@
 // What Predictions asks: masked tokens, the next sentence, and two models side by side; tasks are in `task.js`
-// (interpret/predictions.py, minimal_pairs.py and comparison.py; figures/interpret/predictions.py).
+// (interpret/predictions.py, minimal_pairs.py and comparison.py).
 
-import { bars } from './charts.js';
-import { largest, percent, range, rankOf, softmax, sum } from './numeric.js';
-import { scoreRow, strip, tokenColumns, wordsRow } from './strips.js';
+import { largest, range, rankOf, softmax, sum } from './numeric.js';
 import { wordAt } from './tokenizer.js';
 
-const [MOST_MASKS, BEAMS, SHOWN_FILLS] = [20, 8, 8];
+const [MOST_MASKS, BEAMS] = [20, 8];
 
 export const heads = async ({ model }) => model.facts.heads;
 
@@ -18,7 +16,7 @@ export function encodeMasked(model, a, b) {
   const positions = tokenizer.maskPositions(encoding);
   if (positions.length) return { encoding, positions };
   const { mask } = tokenizer.special;
-  if ([...encoding.droppedA, ...encoding.droppedB].includes(mask))
+  if ([...encoding.dropped_a, ...encoding.dropped_b].includes(mask))
     throw new Error(`The text is longer than the model's ${facts.max_length} tokens, and every ${mask} lies in the `
       + 'part that is cut off.');
   const advice = [a, b].map(tokenizer.maskAdvice).find(Boolean);
@@ -36,16 +34,16 @@ export async function mlm({ model }, { text_a: a, text_b: b, top_k: topK, word }
   const { tokenizer, facts } = model;
   const encoding = model.encode(a, b);
   const isMisspelt = [a, b].some((text) => tokenizer.maskAdvice(text));
-  const body = { title: facts.name, columns: tokenColumns(encoding), vocab_size: facts.vocab_size, masks: [] };
-  if (!tokenizer.maskPositions(encoding).length && !encoding.droppedA.length && !isMisspelt) return body;
+  const answer = (masks) =>
+    ({ picture: 'fill_mask', title: facts.name, encoding, vocab_size: facts.vocab_size, masks });
+  if (!tokenizer.maskPositions(encoding).length && !encoding.dropped_a.length && !isMisspelt) return answer([]);
   model.requireHead('token');
   const id = word.trim() ? tokenizer.singleToken(word) : null;
   const { positions } = encodeMasked(model, a, b);
   const shares = await sharesAt(model, encoding, positions);
-  body.masks = positions.map((position, at) => ({ position, candidates: model.candidates(shares[at], topK),
+  return answer(positions.map((position, at) => ({ position, candidates: model.candidates(shares[at], topK),
     asked: id === null ? null : { token: tokenizer.token(id), id, probability: shares[at][id],
-      rank: rankOf(shares[at], id) } }));
-  return body;
+      rank: rankOf(shares[at], id) } })));
 }
 
 // ---- words masked by a click
@@ -76,9 +74,10 @@ async function firstPredictions(model, a, b) {
 export async function toggle_mask({ model }, { text_a: a, text_b: b, hidden, position }) {
   const { tokenizer } = model;
   const encoding = model.encode(a, b);
-  if (position >= encoding.length || encoding.special[position]) throw new Error('That word is no longer there.');
+  if (position >= encoding.ids.length || encoding.special_tokens_mask[position])
+    throw new Error('That word is no longer there.');
   const texts = [a, b];
-  const side = encoding.types[position];
+  const side = encoding.token_type_ids[position];
   const masks = tokenizer.maskPositions(encoding);
   const words = wordsBehind(model, texts, hidden);
   if (masks.includes(position)) {
@@ -116,36 +115,20 @@ export async function surprisal({ model, progress }, { text_a: a, text_b: b, hid
   const before = model.encode(a, b);
   const encoding = model.encode(...await filled(model, a, b, hidden));
   model.requireHead('token');
-  const positions = range(encoding.length)
-    .filter((at) => !encoding.special[at] && encoding.ids[at] !== tokenizer.mask_id);
+  const positions = tokenizer.unmaskedPositions(encoding);
   if (!positions.length) throw new Error('Every token of this text is masked: leave at least one word unmasked.');
-  const scores = Array(encoding.length).fill(null);
-  const expected = Array(encoding.length).fill('');
+  const logs = encoding.ids.map(() => null);
+  const expected = encoding.ids.map(() => null);
   for (const [done, position] of positions.entries()) {
     await progress(done / positions.length);
     const hiddenHere = wordAt(encoding, position).filter((at) => at >= position); // later pieces would reveal it
     const ids = encoding.ids.map((id, at) => (hiddenHere.includes(at) ? tokenizer.mask_id : id));
     const [shares] = await sharesAt(model, encoding, [position], { ids });
-    scores[position] = Math.log(shares[encoding.ids[position]]);
-    const best = tokenizer.token(largest(shares, 1)[0]);
-    expected[position] = best === encoding.tokens[position] ? '' : best;
+    logs[position] = Math.log(shares[encoding.ids[position]]);
+    [expected[position]] = model.candidates(shares, 1);
   }
-  const known = scores.filter((score) => score !== null);
-  const perplexity = Math.exp(-sum(known) / known.length).toFixed(1);
-  const chances = scores.map((score) => (score === null ? null : Math.exp(score)));
-  return { ...strip(encoding, [
-    scoreRow('surprisal', '-log of its probability, in nats; 0 is certain',
-      scores.map((score) => (score === null ? null : -score)), { digits: 1 }),
-    scoreRow('probability', 'Of the token itself when it and the later pieces of its word are masked', chances,
-      { scale: 'none', texts: chances.map((chance) => (chance === null ? '' : percent(chance))) }),
-    wordsRow('expected', 'The top prediction in its place, where it differs', expected),
-  ], {
-    title: 'Surprisal of each token', file: 'surprisal',
-    sentence: 'Each token is masked in turn, with the later pieces of its word; darker means higher surprisal.',
-    note: `Pseudo-log-likelihood ${sum(known).toFixed(1)} nats, pseudo-perplexity ${perplexity}: the model is on `
-      + `average as uncertain as among ${perplexity} equally likely tokens (Salazar et al. 2020; Kauf and Ivanova `
-      + '2023).',
-  }), linked: encoding.length === before.length };
+  return { picture: 'pseudo_log_likelihood', encoding, log_probabilities: logs, expected,
+    linked: encoding.ids.length === before.ids.length };
 }
 
 // ---- several masked tokens jointly
@@ -159,8 +142,8 @@ export async function joint({ model, progress }, { text_a: a, text_b: b }) {
   const predict = (ids) => sharesAt(model, encoding, positions, { ids });
   const first = await predict(encoding.ids);
   const tops = first.map((shares) => largest(shares, 1)[0]);
-  const independent = tops.map(tokenizer.token).join(' · ');
-  const apart = tops.reduce((product, id, at) => product * first[at][id], 1);
+  const independent = { tokens: tops.map(tokenizer.token),
+    log_probability: sum(tops.map((id, at) => Math.log(first[at][id]))) };
   let beams = [{ ids: encoding.ids, filled: [], score: 0 }]; // filled: [place among the masks, id] in order
   for (const step of range(positions.length)) {
     const extended = [];
@@ -171,8 +154,7 @@ export async function joint({ model, progress }, { text_a: a, text_b: b }) {
       const peaks = open.map((place) => table[place][largest(table[place], 1)[0]]);
       const place = open[largest(peaks, 1)[0]];
       for (const id of largest(table[place], BEAMS)) {
-        const ids = [...beam.ids];
-        ids[positions[place]] = id;
+        const ids = beam.ids.with(positions[place], id);
         extended.push({ ids, filled: [...beam.filled, [place, id]], score: beam.score + Math.log(table[place][id]) });
       }
     }
@@ -181,20 +163,9 @@ export async function joint({ model, progress }, { text_a: a, text_b: b }) {
     const distinct = new Map(extended.map((beam) => [beam.ids.join(), beam]));
     beams = [...distinct.values()].sort((one, other) => other.score - one.score).slice(0, BEAMS);
   }
-  const nameOf = (beam) => [...beam.filled].sort(([one], [other]) => one - other)
-    .map(([, id]) => tokenizer.token(id)).join(' · ');
-  const fills = new Map(beams.slice(0, SHOWN_FILLS).map((beam) => [nameOf(beam), Math.exp(beam.score)]));
-  const mark = fills.has(independent) ? ' (also independently)' : ' (independently)';
-  if (!fills.has(independent)) fills.set(independent, apart);
-  const order = beams[0].filled.map(([place]) => `masked token ${place + 1}`).join(' then ');
-  return bars([...fills.keys()].map((name) => `${name}${name === independent ? mark : ''}`),
-    [['probability', [...fills.values()]]], {
-      title: 'All masked tokens jointly', format: '.2%', file: 'together',
-      sentence: `The most confident masked token is filled first, then the model runs again: here ${order}. Predicted `
-        + 'independently, masked tokens need not agree with each other.',
-      note: 'Products of conditional probabilities, each given the tokens filled before it. Another order may give '
-        + 'other numbers: BERT does not define one joint probability of a sentence (Torroba Hennigen and Kim 2023).',
-    });
+  return { picture: 'joint_fill', independent, joint: beams.map((beam) => ({ log_probability: beam.score,
+    order: beam.filled.map(([place]) => place),
+    tokens: positions.map((position) => tokenizer.token(beam.ids[position])) })) };
 }
 
 // ---- next sentence, two models
@@ -204,8 +175,7 @@ export async function nsp({ model }, { text_a: a, text_b: b }) {
   if (!a.trim() || !b.trim()) throw new Error('Type both sentence A and sentence B.');
   const { next } = await model.run(model.encode(a, b));
   const [isNext, isRandom] = softmax(next.data);
-  return bars(['B follows A', 'B comes from elsewhere'], [['probability', [isNext, isRandom]]], {
-    title: isNext > 0.5 ? 'Prediction: is next' : 'Prediction: not next', format: '.1%', file: 'next-sentence' });
+  return { picture: 'next_sentence', is_next: isNext, is_random: isRandom };
 }
 
 /** A text with a model's own spelling in place of the mask tokens of several. */
@@ -229,15 +199,11 @@ export async function compare({ model, other }, { text_a: a, text_b: b }) {
     return known.length ? Math.max(...known) : null;
   };
   const count = Math.min(...tables.map((table) => table.length));
-  const rows = range(count).flatMap((mask) => {
-    const names = both.flatMap((one, at) => one.candidates(tables[at][mask], 5)
-      .map(({ token, id }) => (isAlike ? token : one.tokenizer.nameOf(id))));
-    return [...new Set(names)].map((name) => [count > 1 ? `${mask + 1}: ${name}` : name,
-      both.map((one, at) => chance(one, tables[at][mask], name))]);
-  });
-  return bars(rows.map(([name]) => name),
-    both.map((one, at) => [one.facts.name, rows.map(([, shares]) => shares[at])]), {
-      title: `${model.facts.name} and ${other.facts.name}`, format: '.1%', missing: 'not in its vocabulary',
-      file: 'comparison', sentence: 'Top predictions of both, and their probability under each model.',
-    });
+  return { picture: 'fill_comparison', names: both.map(({ facts }) => facts.name),
+    masks: range(count).map((mask) => {
+      const names = both.flatMap((one, at) => one.candidates(tables[at][mask], 5)
+        .map(({ token, id }) => (isAlike ? token : one.tokenizer.nameOf(id))));
+      return [...new Set(names)].map((token) =>
+        ({ token, probabilities: both.map((one, at) => chance(one, tables[at][mask], token)) }));
+    }) };
 }

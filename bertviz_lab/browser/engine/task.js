@@ -1,8 +1,7 @@
 // What fine-tuned models predict: the labels of a text, its entities, and the answer in a passage
-// (interpret/predictions.py and token_labels.py, data/tasks/question_answering.py, metrics/entities.py).
+// (interpret/predictions.py and token_labels.py, data/tasks/question_answering.py).
 
-import { bars } from './charts.js';
-import { largest, mean, percent, range, sigmoid, softmax, whole } from './numeric.js';
+import { largest, range, sigmoid, softmax } from './numeric.js';
 import { wordsIn } from './tokenizer.js';
 
 const [WINDOW, OVERLAP, LONGEST_QUESTION] = [384, 128, 64]; // tokens, as in Devlin et al. 2018 for SQuAD
@@ -19,14 +18,11 @@ async function labels(model, a, b) {
   const { label } = await model.run(model.encode(a, b.trim() ? b : ''));
   const scores = labelScores(model, label.data);
   const order = range(scores.length).sort((one, other) => scores[other] - scores[one]);
-  const [names, values] = [order.map((at) => facts.labels[at]), order.map((at) => scores[at])];
-  if (names.length === 1 && !facts.is_multi_label)
-    return bars(names, [['number', values]], { title: 'Predicted value', format: '.2f', file: 'value' });
   const limit = (at) => facts.thresholds[at] ?? facts.thresholds[0] ?? 0.5;
-  const predicted = order.filter((at) => scores[at] >= limit(at)).map((at) => facts.labels[at]);
-  return bars(names, [['probability', values]], { format: '.1%', ranked: 'most probable labels', file: 'labels',
-    title: `Predicted label: ${facts.is_multi_label ? predicted.join(', ') || 'none of its labels' : names[0]}`,
-    sentence: facts.is_multi_label ? 'Each label has its own probability (multi-label).' : '' });
+  const named = order.map((at) => facts.labels[at]);
+  return { picture: 'classification', labels: order.map((at) => ({ label: facts.labels[at], score: scores[at] })),
+    multi_label: facts.is_multi_label,
+    predicted: facts.is_multi_label ? named.filter((_, place) => scores[order[place]] >= limit(order[place])) : named };
 }
 
 /** Windows over `count` tokens that share `stride` tokens: {first, end, from, to}; most context from `from` to `to`. */
@@ -43,32 +39,7 @@ function windowsOver(count, capacity, stride) {
 }
 
 /** An encoding of ids and segments alone, as the graph takes it. */
-const rawInput = (ids, types) => ({ ids, types, length: ids.length });
-
-/** Entities of BIO labels as [type, first word, word after the last], as seqeval's default mode reads them. */
-function entitySpans(tags) {
-  const parts = (tag) => {
-    if (!tag || tag === 'O' || tag.startsWith('O-')) return ['O', ''];
-    return /^[BIES](-|$)/.test(tag) ? [tag[0], tag.slice(2) || '_'] : ['I', tag];
-  };
-  const spans = [];
-  let [start, kind, isClosed] = [0, '', true];
-  tags.forEach((tag, at) => {
-    const [prefix, type] = parts(tag);
-    if (kind && ('OBS'.includes(prefix) || isClosed || type !== kind)) {
-      spans.push([kind, start, at]);
-      kind = '';
-    }
-    if (prefix !== 'O' && !kind) [start, kind] = [at, type];
-    isClosed = 'ES'.includes(prefix);
-  });
-  return kind ? [...spans, [kind, start, tags.length]] : spans;
-}
-
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
-
-const marked = (text, spans, more) => ({ sentence: '', text, alternatives: [], chosen: null, spans,
-  direction: RIGHT_TO_LEFT.test(text.match(/\p{L}/u)?.[0] ?? '') ? 'rtl' : 'ltr', ...more });
+const rawInput = (ids, types) => ({ ids, token_type_ids: types });
 
 async function entities(model, text, progress) {
   const { facts, tokenizer } = model;
@@ -97,17 +68,10 @@ async function entities(model, text, progress) {
       const shares = softmax(model.rowOf(word, at - first + 1));
       const [best] = largest(shares, 1);
       const [start, stop] = spans[index];
-      words[index] = { start, end: stop, label: facts.labels[best], score: shares[best] };
+      words[index] = { start, end: stop, label: facts.labels[best], probability: shares[best] };
     });
   }
-  const isEntity = facts.labels.some((label) => /^[BI]-/.test(label));
-  const entities = !isEntity ? [] : entitySpans(words.map(({ label }) => label)).map(([label, first, after]) => ({
-    label, start: words[first].start, end: words[after - 1].end,
-    score: mean(words.slice(first, after).map(({ score }) => score)) }));
-  const shown = isEntity ? entities : words;
-  const many = shown.length ? `${whole(shown.length)} entit${shown.length === 1 ? 'y' : 'ies'}` : 'no entities';
-  return marked(text, shown, { title: 'Entities', file: 'entities',
-    sentence: entities.length || !shown.length ? `${many} in ${whole(words.length)} words.` : '' });
+  return { picture: 'entities', text, words, labels: facts.labels };
 }
 
 async function answers(model, question, passage, progress) {
@@ -149,10 +113,8 @@ async function answers(model, question, passage, progress) {
     if (best.size === ANSWERS) break;
   }
   const hasAnswer = best.size && !(facts.handles_no_answer && none > spans[0][0]);
-  const sentence = hasAnswer ? `Answer: “${[...best.keys()][0]}”.` : 'Prediction: the passage has no answer.';
-  return marked(passage, [], { title: question, file: 'answers', alternatives: [...best.values()],
-    chosen: hasAnswer ? 0 : null,
-    sentence: `${sentence} Probability of no answer: ${percent(Math.exp(none - most) / total)}.` });
+  return { picture: 'answer', question, passage, text: hasAnswer ? [...best.keys()][0] : '', best: [...best.values()],
+    no_answer_probability: Math.exp(none - most) / total };
 }
 
 export async function task({ model, progress }, { text_a: a, text_b: b }) {

@@ -44,8 +44,8 @@ function longestMatch({ has, unknown, prefix, longestWord }, word) {
       candidates.push((start ? prefix : '') + word.slice(start, end).join(''));
       if (has(candidates.at(-1))) break;
     }
-    if (end === start) return { ...whole, steps: [...steps, { tried: candidates, found: null }] };
-    steps.push({ tried: candidates, found: candidates.at(-1) });
+    if (end === start) return { ...whole, steps: [...steps, { candidates, match: null }] };
+    steps.push({ candidates, match: candidates.at(-1) });
     pieces.push({ token: candidates.at(-1), length: end - start });
     start = end;
   }
@@ -64,7 +64,7 @@ function merge({ ranks }, word, wantsSteps) {
     }
     if (best.rank === Infinity) break;
     const pair = pieces.slice(best.at, best.at + 2);
-    if (wantsSteps) steps.push({ before: pieces, pair, rank: best.rank });
+    if (wantsSteps) steps.push({ pieces_before: pieces, pair, rank: best.rank });
     pieces = [...pieces.slice(0, best.at), pair.join(''), ...pieces.slice(best.at + 2)];
   }
   return { pieces: pieces.map((token) => ({ token, length: [...token].length })), steps };
@@ -73,25 +73,24 @@ function merge({ ranks }, word, wantsSteps) {
 /** Unigram: of all splits the one with the largest sum of log-probabilities (Kudo 2018, section 3.2). */
 function bestPath({ scores, longestPiece, leastScore, unknown }, word) {
   const totals = [0];
-  const ending = [[]]; // at each offset the pieces that end there, the best first
+  const ending = [[]]; // at each offset the pieces that end there, [piece, its score, the total], the best first
   for (let end = 1; end <= word.length; end += 1) {
     const here = [];
+    const add = (piece, start, score) => here.push([piece, score, totals[start] + score]);
     for (let start = Math.max(0, end - longestPiece); start < end; start += 1) {
       const piece = word.slice(start, end).join('');
-      const score = scores.get(piece);
-      if (score !== undefined) here.push({ piece, length: end - start, total: totals[start] + score });
+      if (scores.has(piece)) add(piece, start, scores.get(piece));
     }
-    const last = word[end - 1];
-    if (!scores.has(last)) here.push({ piece: last, length: 1, total: totals[end - 1] + leastScore - UNKNOWN_PENALTY });
-    here.sort((one, other) => other.total - one.total);
+    if (!scores.has(word[end - 1])) add(word[end - 1], end - 1, leastScore - UNKNOWN_PENALTY);
+    here.sort((one, other) => other[2] - one[2]);
     ending.push(here);
-    totals.push(here[0].total);
+    totals.push(here[0][2]);
   }
   const [pieces, steps] = [[], []];
-  for (let end = word.length; end; end -= ending[end][0].length) {
-    steps.unshift(ending[end]);
-    const [{ piece, length }] = ending[end];
-    pieces.unshift({ token: scores.has(piece) ? piece : unknown, length });
+  for (let end = word.length; end; end -= pieces[0].length) {
+    steps.unshift({ candidates: ending[end] });
+    const [[piece]] = ending[end];
+    pieces.unshift({ token: scores.has(piece) ? piece : unknown, length: [...piece].length });
   }
   for (let at = pieces.length - 1; at > 0; at -= 1) {
     if (pieces[at].token !== unknown || pieces[at - 1].token !== unknown) continue;
@@ -137,6 +136,7 @@ export function makeTokenizer(Library, json, facts) {
   const isByteLevel = algorithm === 'bpe';
   const stages = json.pre_tokenizer?.pretokenizers ?? [json.pre_tokenizer];
   const leavesSpaces = stages.every((stage) => stage?.type !== 'WhitespaceSplit');
+  const marksSpaces = stages.some((stage) => stage?.type === 'Metaspace');
   // The library leaves this to its model.
   const isSplitAtMarks = stages.some((stage) => stage?.type === 'Metaspace' && stage.split !== false);
   const literal = json.added_tokens.filter(({ normalized }) => !normalized)
@@ -197,15 +197,16 @@ export function makeTokenizer(Library, json, facts) {
       units = units.flatMap(([character, at]) => [...utf8.encode(character)].map((byte) => [BYTES[byte], at]));
     }
     let next = 0;
-    const matches = (unit, character) => unit === character || (character === '▁' && isSpace(unit));
+    const isMark = (character) => marksSpaces && character === '▁';
+    const matches = (unit, character) => unit === character || (isMark(character) && isSpace(unit));
     return words.flatMap((text) => (isSplitAtMarks ? text.split(/(?=▁)/u) : [text])).map((text) => {
       const word = [...text];
       const places = word.map((character) => {
         let at = next;
-        const canSkip = !isByteLevel && character !== '▁';
+        const canSkip = !isByteLevel && !isMark(character);
         while (canSkip && at < units.length && !matches(units[at][0], character) && isSpace(units[at][0])) at += 1;
         if (at >= units.length || !matches(units[at][0], character)) return null;
-        if (character === '▁' && !leavesSpaces) while (isSpace(units[at + 1]?.[0] ?? '')) at += 1;
+        if (isMark(character) && !leavesSpaces) while (isSpace(units[at + 1]?.[0] ?? '')) at += 1;
         next = at + 1;
         return units[at][1];
       });
@@ -272,7 +273,8 @@ export function makeTokenizer(Library, json, facts) {
     return tokens;
   }
 
-  /** Encode one text or a pair as [CLS] A [SEP] B [SEP], truncated to `longest` tokens. */
+  /** Encode one text or a pair as [CLS] A [SEP] B [SEP], truncated to `longest` tokens; the fields are those of
+   * Python's `Encoding`. */
   function encode(textA, textB, longest) {
     const texts = [textA, textB || null];
     const [a, b] = texts.map((text) => (text === null ? [] : tokensOf(text)));
@@ -284,9 +286,11 @@ export function makeTokenizer(Library, json, facts) {
       ? [{ token: names[item[0]], id: item[0], type: item[1], isSpecial: 1, offsets: [0, 0], word: null }]
       : kept[item].map((token) => ({ ...token, type: item === 'B' ? 1 : 0, isSpecial: 0 }))));
     const column = (name) => columns.map((one) => one[name]);
-    return { textA, textB: texts[1], ids: column('id'), tokens: column('token'), types: column('type'),
-      special: column('isSpecial'), offsets: column('offsets'), words: column('word'), length: columns.length,
-      droppedA: a.slice(keptA).map(({ token }) => token), droppedB: b.slice(keptB).map(({ token }) => token) };
+    const dropped = (tokens) => tokens.map(({ token }) => token);
+    return { text_a: textA, text_b: texts[1], ids: column('id'), tokens: column('token'),
+      token_type_ids: column('type'), attention_mask: columns.map(() => 1), special_tokens_mask: column('isSpecial'),
+      offsets: column('offsets'), word_ids: column('word'), dropped_a: dropped(a.slice(keptA)),
+      dropped_b: dropped(b.slice(keptB)) };
   }
 
   /** A token as it stands in a text: "café" for BPE's "ĠcafÃ©", "ing" for WordPiece's "##ing". */
@@ -350,7 +354,10 @@ export function makeTokenizer(Library, json, facts) {
 
   return { ...facts, encode, explain, tokensOf, textOf, nameOf, idsNamed, singleToken, maskAdvice, token,
     size: names.length, idOf: (name) => idOf(name),
-    maskPositions: ({ ids }) => ids.flatMap((id, at) => (id === facts.mask_id ? [at] : [])) };
+    maskPositions: ({ ids }) => ids.flatMap((id, at) => (id === facts.mask_id ? [at] : [])),
+    /** The positions of the texts' own tokens but the mask token. */
+    unmaskedPositions: ({ ids, special_tokens_mask: special }) =>
+      ids.flatMap((id, at) => (special[at] || id === facts.mask_id ? [] : [at])) };
 }
 
 /** Unigram splits a text at white space alone; every punctuation mark becomes a word of its own, as in BERT. */
@@ -367,14 +374,14 @@ function splitAtPunctuation(tokens, characters) {
 }
 
 /** The positions of each word's tokens, word after word. */
-export function wordsIn({ types, words, length }) {
+export function wordsIn({ token_type_ids: types, word_ids: words }) {
   const result = [];
-  for (let at = 0; at < length; at += 1) {
-    const isSame = at > 0 && words[at] === words[at - 1] && types[at] === types[at - 1];
-    if (words[at] === null) continue;
+  words.forEach((word, at) => {
+    const isSame = at > 0 && word === words[at - 1] && types[at] === types[at - 1];
+    if (word === null) return;
     if (isSame) result.at(-1).push(at);
     else result.push([at]);
-  }
+  });
   return result;
 }
 

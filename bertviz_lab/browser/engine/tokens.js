@@ -1,11 +1,10 @@
-// What Tokens asks: the input of the model, how words are split, and the masking of MLM (figures/interpret/tokens.py
-// and masking.py; the rule is that of data/pretraining/masking.py, its random numbers are others).
+// What Tokens asks: the input of the model, how words are split, and the masking of MLM (interpret/masking.py;
+// the rule is that of data/pretraining/masking.py, its random numbers are others).
 
-import { bars, matrix } from './charts.js';
-import { counted, general, joined, largest, percent, randomNumbers, range, softmax, sum, whole } from './numeric.js';
-import { scoreRow, strip, tokenColumns, wordsRow } from './strips.js';
+import { lengthWarning } from './explore.js';
+import { largest, randomNumbers, range, softmax, sum, whole } from './numeric.js';
 
-const [MOST_EXPLAINED, MOST_WORDS, MOST_STEPS, MOST_CANDIDATES] = [4000, 60, 40, 12];
+const [MOST_EXPLAINED, MOST_WORDS, MOST_STEPS] = [4000, 60, 40];
 const [EPOCHS, STATIC_SETS] = [6, 3];
 const [LONGEST_SPAN, SPAN_ENDS] = [10, 0.2]; // SpanBERT, section 3.1
 const QUANTILE = 2.576; // of the normal distribution, two-sided, 99%
@@ -14,85 +13,21 @@ const CHOSEN = ['mask', 'random', 'kept'];
 
 // ---- the input, and the split of its words
 
-export async function tokens({ model, texts }, { text_a: a, text_b: b }) {
-  const { facts: { notes, trained_length: trained, name } } = model;
+export async function tokens({ model }, { text_a: a, text_b: b }) {
+  const { notes } = model.facts;
   const encoding = model.encode(a, b);
-  const columns = tokenColumns(encoding);
-  const words = new Set(columns.map(({ word }) => word).filter((word) => word !== null)).size;
-  const added = sum(encoding.special);
-  const cut = encoding.droppedA.length + encoding.droppedB.length;
-  const letter = ({ segment }) => (segment === 1 ? 'B' : 'A');
-  const hasSegments = !notes.segments;
-  const long = trained !== null && encoding.length > trained
-    && `${name} was trained on up to ${trained} tokens and this input has ${encoding.length}: its output is `
-    + 'unreliable beyond that length.';
-  const numbers = (label, says, values, more) => scoreRow(label, says, values, { scale: 'none', digits: 0, ...more });
-  const rows = [
-    numbers('id', 'The index of the token in the vocabulary, the input of the model', encoding.ids),
-    numbers(hasSegments ? 'segment' : 'text', hasSegments ? 'Segment id (token type): 0 is sentence A, 1 is sentence B'
-      : 'Which text a token is of; not an input of this model', encoding.types, {
-      texts: columns.map((column) => `${hasSegments ? `${column.segment} ` : ''}${letter(column)}`),
-      kinds: columns.map((column) => `seg-${letter(column).toLowerCase()} strong`) }),
-    numbers('position', 'Position in the input, counted from 0', range(encoding.length)),
-    numbers('attention mask', '1: other tokens attend to it. 0: masked out (padding)', columns.map(() => 1),
-      { kinds: columns.map(() => 'number') }),
-  ];
-  const spellings = Object.entries(texts.spellings[encoding.tokens.includes('<s>') ? 1 : 0]);
-  const special = { ...texts.spellings[0], ...texts.spellings[1] };
-  const details = columns.map((column, position) => {
-    const { token, word } = column;
-    const place = `Position ${position}, id ${column.id}, `
-      + `${hasSegments ? `segment ${column.segment} (${letter(column)})` : `text ${letter(column)}`}.`;
-    if (token in special && (column.special || ['[MASK]', '<mask>', '[UNK]', '<unk>'].includes(token)))
-      return ['', token, ` ${special[token]}. ${place}`];
-    const pieces = range(columns.length).filter((at) => word !== null && columns[at].word === word);
-    if (pieces.length < 2) return ['', token, ` is a whole word or sign. ${place}`];
-    return ['', token, ` is piece ${pieces.indexOf(position) + 1} of ${pieces.length} of the word `,
-      pieces.map((at) => columns[at].surface).join(''), `. ${place}`];
-  });
-  return strip(encoding, rows, {
-    title: `${counted(words, 'word')} became ${counted(encoding.length - added, 'token')}, plus ${added} special `
-      + 'tokens',
-    sentence: joined(cut && `The text was too long: ${counted(cut, 'token')} did not fit and `
-      + `${cut === 1 ? 'was' : 'were'} truncated.`, long, notes.segments, notes.positions),
-    columns, dropped: [encoding.droppedA, encoding.droppedB], details,
-    legend: Object.entries(texts.kinds).filter(([kind]) => columns.some((column) => column.kind === kind))
-      .map(([kind, words]) => [kind, '', words]),
-    glossary: [...rows.map((row) => [row.label, row.says]), ...spellings],
-  });
+  return { picture: 'tokens', encoding, note: lengthWarning(model, encoding), segments_note: notes.segments,
+    positions_note: notes.positions };
 }
 
-export async function split({ model: { tokenizer }, texts }, { text_a: a, text_b: b }) {
+export async function split({ model: { tokenizer } }, { text_a: a, text_b: b }) {
   const text = [a, b].filter((one) => one.trim()).join(' ');
   const words = tokenizer.explain([...text].slice(0, MOST_EXPLAINED).join(''));
-  const stepOf = (step) => {
-    if (step.pair) return step;
-    if (Array.isArray(step)) { // Unigram
-      const [found, ...others] = step.slice(0, MOST_CANDIDATES)
-        .map(({ piece, total }) => `${piece} ${total.toFixed(1)}`);
-      return { tried: [...others, found], skipped: step.length - 1 - others.length, found };
-    }
-    const { tried, found } = step;
-    const shown = tried.length <= MOST_CANDIDATES ? tried
-      : [...tried.slice(0, MOST_CANDIDATES - 4), ...tried.slice(-4)];
-    return { tried: shown, skipped: tried.length - shown.length, found };
-  };
-  const { rules, without_steps: unsearched } = texts;
-  const first = words.slice(0, MOST_WORDS).map(({ word, pieces, steps }) => ({ word, steps,
-    pieces: pieces.map(({ token }) => token) }));
-  const isSplit = ({ word, pieces }) =>
-    pieces.length > 1 || (pieces[0] === tokenizer.special.unk && word !== pieces[0]);
-  const noteOf = ({ length }) => {
-    if (length > MOST_STEPS) return `${counted(length - MOST_STEPS, 'more step')} not shown.`;
-    return length ? null : unsearched[tokenizer.algorithm] ?? null;
-  };
-  return {
-    rule: rules[tokenizer.algorithm],
-    words: first.filter(isSplit).map(({ word, pieces, steps }) =>
-      ({ word, pieces, steps: steps.slice(0, MOST_STEPS).map(stepOf), note: noteOf(steps) })),
-    entire: [...new Set(first.filter((word) => !isSplit(word)).map(({ word }) => word))],
-    more: Math.max(0, words.length - MOST_WORDS),
-  };
+  return { picture: 'word_splits', algorithm: tokenizer.algorithm, unknown: tokenizer.special.unk,
+    words: words.slice(0, MOST_WORDS).map(({ word, pieces, steps }) => ({ word,
+      pieces: pieces.map(({ token }) => token), steps: steps.slice(0, MOST_STEPS),
+      skipped: Math.max(0, steps.length - MOST_STEPS) })),
+    more: Math.max(0, words.length - MOST_WORDS) };
 }
 
 // ---- masking
@@ -109,7 +44,8 @@ function maskable(model, { text_a: a, text_b: b, settings }) {
   if (!(rate > 0)) throw new Error('The share of tokens to choose must be above 0 and at most 1, not 0.0.');
   const { tokenizer } = model;
   const encoding = model.encode(a, b);
-  const isCandidate = encoding.ids.map((id) => !tokenizer.special_ids.includes(id));
+  const isCandidate = encoding.ids.map((id, at) => !encoding.special_tokens_mask[at]
+    && (!tokenizer.special_ids.includes(id) || id === tokenizer.unk_id));
   const continues = (token) => {
     if (tokenizer.algorithm === 'wordpiece') return token.startsWith(tokenizer.prefix) && token !== tokenizer.prefix;
     return !/^[▁Ġ\s\p{P}]/u.test(token);
@@ -120,12 +56,12 @@ function maskable(model, { text_a: a, text_b: b, settings }) {
     if (at > 0 && isCandidate[at - 1] && continues(token)) words.at(-1).push(at);
     else words.push([at]);
   });
-  const planned = Math.max(1, rint((rate / 100) * encoding.length));
+  const planned = Math.max(1, rint((rate / 100) * encoding.ids.length));
   const ordinary = range(tokenizer.size).filter((id) => !tokenizer.special_ids.includes(id));
   return { encoding, isCandidate, words, planned, ordinary, settings, tokenizer };
 }
 
-/** One draw: {outcomes, ids, tokens, labels}. */
+/** One draw: {outcomes, ids, chosen}, the positions that must be predicted. */
 function draw({ encoding, isCandidate, words, planned, ordinary, settings, tokenizer }, random) {
   const decider = new Map(); // chosen position -> the position whose number decides what becomes of it
   if (settings.unit === 'tokens') {
@@ -152,8 +88,8 @@ function draw({ encoding, isCandidate, words, planned, ordinary, settings, token
       }
     }
   }
-  const numbers = range(encoding.length).map(() => random());
-  const others = range(encoding.length).map(() => ordinary[Math.floor(random() * ordinary.length)]);
+  const numbers = encoding.ids.map(() => random());
+  const others = encoding.ids.map(() => ordinary[Math.floor(random() * ordinary.length)]);
   const outcomes = isCandidate.map((may, at) => {
     if (!may) return 'special';
     if (!decider.has(at)) return 'not chosen';
@@ -162,87 +98,45 @@ function draw({ encoding, isCandidate, words, planned, ordinary, settings, token
     return number < settings.mask + settings.random ? 'random' : 'kept';
   });
   const ids = encoding.ids.map((id, at) => ({ mask: tokenizer.mask_id, random: others[at] }[outcomes[at]] ?? id));
-  return { outcomes, ids, tokens: ids.map(tokenizer.token),
-    chosen: range(encoding.length).filter((at) => CHOSEN.includes(outcomes[at])) };
+  return { outcomes, ids, chosen: range(ids.length).filter((at) => CHOSEN.includes(outcomes[at])) };
 }
 
 const drawFor = (text, epoch = 0) => draw(text, randomNumbers(text.settings.seed, epoch));
 
-export async function masking({ model, texts }, args) {
+export async function masking({ model }, args) {
   const text = maskable(model, args);
-  const { encoding, settings, planned } = text;
-  const { outcomes, tokens: given, chosen } = drawFor(text);
-  const columns = tokenColumns(encoding).map((column, at) => ({ ...column, outcome: outcomes[at], given: given[at],
-    label: CHOSEN.includes(outcomes[at]) ? column.token : null }));
-  const [kinds, signs] = [0, 1].map((part) => outcomes.map((outcome) => texts.outcomes[outcome][part]));
-  const rows = [
-    wordsRow('input', 'The input of the model', given, kinds.map((kind) => `given ${kind}`)),
-    wordsRow('masking', 'How each token was masked', signs, kinds),
-    wordsRow('label', 'The labels of the loss; all other positions are ignored',
-      columns.map(({ label }) => label ?? ''), columns.map(({ label }) => (label === null ? 'out-none' : 'answer'))),
-  ];
-  const candidates = text.isCandidate.filter(Boolean).length;
-  const expected = Math.min(candidates, planned);
-  const shares = { mask: settings.mask / 100, random: settings.random / 100,
-    kept: 1 - settings.mask / 100 - settings.random / 100 };
-  const shown = CHOSEN.map((outcome) => [outcome, ...texts.outcomes[outcome]]);
-  const counts = [['chosen', 'selected', chosen.length, expected,
-    `${percent(settings.rate / 100, 0)} of ${encoding.length} positions, rounded`],
-  ...shown.map(([outcome, , sign, name]) => [outcome, `${sign} ${name}`,
-    outcomes.filter((one) => one === outcome).length, expected * shares[outcome],
-    `${percent(shares[outcome], 0)} of the selected`])];
-  return strip(encoding, rows, {
-    title: `${chosen.length} of ${candidates} token${candidates === 1 ? '' : 's'} must be predicted`,
-    file: 'masking', columns, tokens_label: 'your text',
-    details: columns.map(({ token, outcome, given: seen }, at) => ['', token, ` (position ${at}): `
-      + `${texts.outcomes[outcome][3]}.`,
-      ...(outcome === 'random' ? [' The model sees ', seen, ' in its place.'] : [])]),
-    legend: shown.map(([, kind, sign, name, means]) => [kind, sign, `${name}: ${means}`]),
-    candidates, mask_probability: settings.rate / 100, shares,
-    counts: counts.map(([outcome, , observed, many]) => ({ outcome, observed, expected: many })),
-    table: { title: 'This draw and the expected counts', header: ['outcome', 'tokens', 'expected', 'rule'],
-      rows: counts.map(([, name, observed, many, rule]) =>
-        [name, observed, general(Number(many.toFixed(1)), 6), rule]) },
-  });
+  const { outcomes, ids } = drawFor(text);
+  const { rate, mask, random } = text.settings;
+  return { picture: 'masking', encoding: text.encoding, outcomes, input_tokens: ids.map(model.tokenizer.token),
+    mask_probability: rate / 100, mask_share: mask / 100, random_share: random / 100 };
 }
 
 export async function loss({ model }, args) {
   const text = maskable(model, args);
   model.requireHead('token');
   const { encoding } = text;
-  const { ids, tokens: given, chosen } = drawFor(text);
-  const at = new Map();
+  const { ids, chosen } = drawFor(text);
+  const positions = [];
   if (chosen.length) {
     const { token } = await model.run(encoding, { ids, rows: chosen.map((place) => [model.facts.layers, place]) });
     chosen.forEach((position, row) => {
       const shares = softmax(model.rowOf(token, row));
       const probability = shares[encoding.ids[position]];
-      at.set(position, { loss: -Math.log(Math.max(probability, 1e-38)), probability,
-        guess: model.candidates(shares, 1)[0].token });
+      positions.push({ position, loss: -Math.log(Math.max(probability, 1e-38)), probability,
+        guess: model.candidates(shares, 1)[0] });
     });
   }
-  const places = range(encoding.length);
-  const average = at.size ? sum([...at.values()].map((one) => one.loss)) / at.size : null;
-  return strip(encoding, [
-    wordsRow('input', "The model's input", given),
-    scoreRow('loss', '-log of the probability of the true token, in nats; only selected positions count',
-      places.map((place) => at.get(place)?.loss ?? null)),
-    wordsRow('probability', 'Of the true token', places.map((place) =>
-      (at.has(place) ? percent(at.get(place).probability) : ''))),
-    wordsRow('prediction', "The model's top prediction", places.map((place) => at.get(place)?.guess ?? '')),
-  ], {
-    title: average === null ? 'MLM loss of this text' : `MLM loss of this text: ${average.toFixed(2)} nats`,
-    sentence: 'Only selected positions enter the MLM loss; it is their mean.', file: 'masked-loss',
-  });
+  return { picture: 'masked_loss', encoding, input_tokens: ids.map(model.tokenizer.token), positions };
 }
 
-export async function statistics({ model, texts, progress }, args) {
+export async function statistics({ model, progress }, args) {
   const text = maskable(model, args);
   const { settings, encoding } = text;
   const draws = Number(args.draws);
-  if (draws * encoding.length > MOST_DRAWN_TOKENS)
-    throw new Error(`${whole(draws)} draws of ${whole(encoding.length)} tokens are too many: draw `
-      + `${whole(Math.floor(MOST_DRAWN_TOKENS / encoding.length))} times, or shorten the text.`);
+  const length = encoding.ids.length;
+  if (draws * length > MOST_DRAWN_TOKENS)
+    throw new Error(`${whole(draws)} draws of ${whole(length)} tokens are too many: draw `
+      + `${whole(Math.floor(MOST_DRAWN_TOKENS / length))} times, or shorten the text.`);
   const shares = [settings.mask / 100, settings.random / 100, Math.max(0, 1 - (settings.mask + settings.random) / 100)];
   const random = randomNumbers(settings.seed);
   const [counts, squares] = [[0, 0, 0], [0, 0, 0]]; // squares of each draw's deviation from its expectation
@@ -257,34 +151,16 @@ export async function statistics({ model, texts, progress }, args) {
       squares[at] += (count - places.length * shares[at]) ** 2;
     });
   }
-  const total = Math.max(1, chosen);
-  const intervals = squares.map((square, at) => {
-    const margin = QUANTILE * Math.sqrt(square);
-    return [Math.max(0, chosen * shares[at] - margin), Math.min(chosen, chosen * shares[at] + margin)];
-  });
-  const names = CHOSEN.map((outcome) => texts.outcomes[outcome][2]);
-  const outside = names.filter((_, at) => counts[at] < intervals[at][0] || counts[at] > intervals[at][1]);
-  const observed = counts.map((count) => count / total);
-  return bars(names, [['counted', observed], ['expected', shares]], {
-    title: `${whole(draws)} draws`, format: '.2%', file: 'draws',
-    texts: [observed.map((share) => percent(share, 2)), shares.map((share, at) => `${percent(share, 0)} (99% interval `
-      + `${intervals[at].map((end) => percent(end / total, 2)).join(' to ')})`)],
-    sentence: joined(`${whole(chosen)} tokens were selected.`, outside.length
-      && `Outside its 99% interval: ${outside.join(', ')}; that happens once in a hundred times.`),
-  });
+  return { picture: 'masking_statistics', draws, chosen, outcomes: CHOSEN.map((outcome, at) => {
+    const [expected, margin] = [chosen * shares[at], QUANTILE * Math.sqrt(squares[at])];
+    return { outcome, observed: counts[at], expected, low: Math.max(0, expected - margin),
+      high: Math.min(chosen, expected + margin) };
+  }) };
 }
 
-export async function epochs({ model, texts }, args) {
+export async function epochs({ model }, args) {
   const isStatic = args.masks === 'static';
   const text = maskable(model, args);
-  const drawn = range(EPOCHS).map((epoch) => drawFor(text, isStatic ? epoch % STATIC_SETS : epoch));
-  return matrix(drawn.map(({ outcomes }) => outcomes.map((outcome) => (CHOSEN.includes(outcome) ? 1 : null))),
-    drawn.map((_, epoch) => `epoch ${epoch + 1}`), text.encoding.tokens, {
-      words: drawn.map(({ outcomes }) =>
-        outcomes.map((outcome) => (CHOSEN.includes(outcome) ? texts.outcomes[outcome][1] : ''))),
-      peak: 2, title: isStatic ? 'Static masking' : 'Dynamic masking', file: 'passes',
-      note: '■ [MASK], ↻ random token, = unchanged; the model has to predict all three.',
-      sentence: isStatic ? "The same masks repeat (Google's code wrote ten sets to disk)."
-        : 'Every epoch masks other tokens (Liu et al. 2019, RoBERTa).',
-    });
+  const drawn = range(EPOCHS).map((epoch) => drawFor(text, isStatic ? epoch % STATIC_SETS : epoch).outcomes);
+  return { picture: 'mask_epochs', tokens: text.encoding.tokens, epochs: drawn, static: isStatic };
 }

@@ -18,39 +18,21 @@ const PROGRESS_EVERY = 60; // milliseconds between two times that other messages
 
 let site = null;
 let libraries = null; // a promise of ONNX Runtime Web and of the class of tokenizers
-const files = new Map(); // name -> {promise, resolve, reject} of its bytes
+let place = { base: '', packed: {} }; // where files are: an address, and texts of a single file
 const opened = new Map(); // name of a model -> a promise of it
 const traces = new Map(); // attention that the page may ask further layers of
 const cancelled = new Set(); // tickets
 let turn = Promise.resolve();
 
-async function unpacked(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Response(stream).arrayBuffer();
-}
-
-/** Ask the page for a file; resolves to its bytes. */
-function load(name) {
-  if (!files.has(name)) {
-    const file = {};
-    file.promise = new Promise((resolve, reject) => Object.assign(file, { resolve, reject }));
-    files.set(name, file);
-    postMessage({ kind: 'need', name });
-  }
-  return files.get(name).promise;
-}
-
-async function receive({ name, content, error }) {
-  const file = files.get(name);
-  files.delete(name); // bytes are not kept twice
-  if (error) {
-    file.reject(new Error(error));
-    return;
-  }
-  const bytes = typeof content === 'string' ? Uint8Array.from(atob(content), (one) => one.charCodeAt(0)) : content;
-  const isPacked = typeof content === 'string' || name.endsWith('.gz');
-  await (isPacked ? unpacked(bytes) : Promise.resolve(bytes))
-    .then(file.resolve, () => file.reject(new Error(`The file ${name} of this page is damaged: reload the page.`)));
+/** Load a file of the page; resolves to its bytes. */
+async function load(name) {
+  const packed = place.packed[name];
+  const file = packed ? new Response(Uint8Array.from(atob(packed), (one) => one.charCodeAt(0)))
+    : await fetch(place.base + name).catch(() => null);
+  if (!file?.ok) throw new Error(`The file ${name} of this page could not be loaded: reload the page.`);
+  if (!packed && !name.endsWith('.gz')) return file.arrayBuffer();
+  return new Response(file.body.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
+    .catch(() => { throw new Error(`The file ${name} of this page is damaged: reload the page.`); });
 }
 
 async function loadLibraries({ runtime, tokenizers }) {
@@ -86,7 +68,7 @@ async function answer({ ticket, view, question, args }) {
     }
     if (cancelled.has(ticket)) throw new Error(CANCELLED);
   };
-  const context = { site, texts: site.texts, traces, progress, load };
+  const context = { site, traces, progress, load };
   if (cancelled.has(ticket)) throw new Error(CANCELLED);
   const isRecorded = view === 'explore' && question !== 'encode'; // needs no weights
   if (args.model !== undefined && !isRecorded) context.model = await open(args.model);
@@ -98,7 +80,7 @@ async function reply(asked) {
   const { ticket } = asked;
   try {
     const result = await answer(asked);
-    const arrays = ['cells', 'rollout', 'codes'].map((name) => result?.[name]?.buffer).filter(Boolean);
+    const arrays = ['cells', 'codes'].map((name) => result?.[name]?.buffer).filter(Boolean);
     postMessage({ kind: 'answer', ticket, answer: result }, arrays);
   } catch ({ message }) {
     postMessage({ kind: 'answer', ticket, error: message });
@@ -108,12 +90,11 @@ async function reply(asked) {
 
 globalThis.onmessage = ({ data }) => {
   const { kind } = data;
-  if (kind === 'file') receive(data);
   if (kind === 'know') site.models[data.facts.name] = data.facts;
   if (kind === 'cancel') cancelled.add(data.ticket);
   if (kind === 'ask') turn = turn.then(() => reply(data));
   if (kind === 'start') {
-    ({ site } = data);
+    ({ site, ...place } = data);
     libraries = loadLibraries(data.libraries);
     open('').catch(() => {}); // the first question that needs it says what is wrong
   }

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.interpret.attention import attention_body
+from bertviz_lab.figures.attention import attention_body
 from bertviz_lab.figures.payload import Payload, base64_array, to_json
-from bertviz_lab.figures.strips import token_columns
 from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, snapshot_charts
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -148,12 +147,13 @@ def _sentence(encoding: "Encoding") -> list[tuple[str, str]]:
     """Return what stands before each token, "|" between the texts, and the token as it reads, "" for a special one."""
     pieces: list[tuple[str, str]] = []
     seam = ""
-    for column in token_columns(encoding):
-        if column["special"]:
+    for at, token in enumerate(encoding.tokens):
+        if encoding.special_tokens_mask[at]:
             seam = "|" if any(text for _, text in pieces) else ""
             pieces.append(("", ""))
         else:
-            pieces.append((seam or " " * column["spaced"], readable(column["token"])))
+            text, start = (encoding.text_a, encoding.text_b)[encoding.token_type_ids[at]] or "", encoding.offsets[at][0]
+            pieces.append((seam or " " * text[:start][-1:].isspace(), readable(token)))
             seam = ""
     return pieces
 

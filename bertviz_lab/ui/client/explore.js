@@ -6,6 +6,7 @@ import { page } from 'lab/client/page.js';
 import { followPointer, makeDrawing, makeExamples, makeLinkButton } from 'lab/client/panel.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { makeWorkspace } from 'lab/client/workspace.js';
+import { columnsOf } from 'lab/components/figures/strips.js';
 import { answerer } from 'lab/site.js';
 
 export function mountExplore(root) {
@@ -118,15 +119,16 @@ export function mountExplore(root) {
   async function drawTokens() {
     const { model, text_a, text_b } = page.input;
     const answer = await page.ask('explore', 'encode', { model, text_a, text_b })
-      .catch(({ message }) => ({ tokens: [], note: message }));
+      .catch(({ message }) => ({ note: message }));
     if (!answer) return;
     setText(complaint, answer.note);
-    strip.replaceChildren(...answer.tokens.map(([token, kind], position) => {
+    const tokens = answer.encoding ? columnsOf(answer.encoding) : [];
+    strip.replaceChildren(...tokens.map(({ token, kind }, position) => {
       const onclick = () => page.select(page.selected === position ? null : position);
       return h(`button.token.mono.small.${kind}`, { role: 'option', 'data-position': position, onclick }, token);
     }));
     walk.moveTo(0, false);
-    strip.hidden = !answer.tokens.length;
+    strip.hidden = !tokens.length;
     markSelected();
   }
 

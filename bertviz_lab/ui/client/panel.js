@@ -4,6 +4,7 @@ import { LOST, pause } from 'lab/client/ask.js';
 import { NO_SELECTION, h, makeField, setText } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { encodeBase64, saveText } from 'lab/client/saving.js';
+import { figureOf } from 'lab/components/figures/index.js';
 import { DRAWINGS } from 'lab/site.js';
 
 /** Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to
@@ -46,7 +47,7 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
   }, () => { root.textContent = LOST; });
   // A payload within another answer comes as text.
   const show = (next) => {
-    payload = typeof next === 'string' ? JSON.parse(next || 'null') : next;
+    payload = figureOf(typeof next === 'string' ? JSON.parse(next || 'null') : next);
     update?.(payload);
   };
   return { host, show, say: (message) => show({ message }), get payload() { return payload; } };

@@ -22,6 +22,7 @@ from bertviz_lab.ui.templates import render
 
 #: Plotly for charts with axes, of the version that plotly.py writes figures for.
 PLOTLY = "vendor/plotly-cartesian.min.js"
+_FIGURES = "components/figures/index.js"
 _PAYLOAD = '"the payload goes here"'
 _IMPORT = re.compile(r"""^(?:import|\}) .*?from 'lab/([^']+)';$""", re.MULTILINE)
 
@@ -74,7 +75,7 @@ def _parts(kind: str) -> dict[str, Markup]:
     drawing = DRAWINGS[kind]
     modules = {
         f"lab/{name}": f"data:text/javascript;base64,{base64.b64encode(source(name).encode()).decode()}"
-        for name in with_imports([drawing.module])
+        for name in with_imports([_FIGURES, drawing.module])
     }
     parts = {
         "module": drawing.module,

@@ -109,7 +109,7 @@ def test_a_frame_can_be_read_back():
     cells = np.frombuffer(base64.b64decode(grid["cells"]), np.uint8).reshape(found.attentions.shape)
     np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
     assert body["joined"] == [True, True]
-    assert grid["metrics"]["previous"]["values"] == np.round(found.heads["previous"], 5).tolist()
+    assert grid["metrics"]["previous"] == np.round(found.heads["previous"], 5).tolist()
     assert set(grid["metrics"]) == set(found.heads) - {"across"}  # there is no other sentence
     (blank,) = body["masked_tokens"]
     assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]

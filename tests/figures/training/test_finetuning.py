@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertviz_lab.figures.strips import marked_payload
 from bertviz_lab.figures.training import finetuning as figure
 from bertviz_lab.figures.training.data import (
     balance_payload,
@@ -212,11 +211,11 @@ def test_long_texts_are_cut_and_unequal_labels_refused() -> None:
 
 
 def test_marks_are_in_the_order_of_the_text_and_no_answer_needs_no_place() -> None:
-    body = json.loads(marked_payload(tuned.TEXT, tuned.entities(), title="T"))
+    body = shown(tuned.marked(tuned.TEXT, tuned.entities(), title="T"))
     starts = [span["start"] for span in body["spans"]]
     assert starts == sorted(starts)
     assert body["chosen"] is None
-    none = SimpleNamespace(text="", start=0, end=0, probability=0.4)
-    body = json.loads(marked_payload("abc", [], [none], title="T"))
+    none = {"text": "", "start": 0, "end": 0, "probability": 0.4}
+    body = shown(tuned.marked("abc", [], [none], title="T"))
     assert body["alternatives"][0]["text"] == ""
     assert body["chosen"] == 0

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -19,14 +18,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, pair_payload, sqrt_codes
-from bertviz_lab.figures.interpret.masking import masking_payload
-from bertviz_lab.figures.interpret.predictions import fill_mask_payload
-from bertviz_lab.figures.interpret.tokens import token_payload
-from bertviz_lab.figures.strips import ScoreRow, marked_payload, scores_payload
+from bertviz_lab.figures.attention import attention_body, attention_payload, sqrt_codes
+from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload
+from bertviz_lab.figures.payload import figure
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
-from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey, rollout
+from bertviz_lab.interpret import Candidate, FillMask, MaskedText, MaskPrediction, QueryKey
+from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop, in_menu
@@ -56,8 +53,8 @@ def data_table(place: Locator) -> list[dict[str, str]]:
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) -> SimpleNamespace:
-    """An Encoding-like object; `second` is the position at which sentence B begins."""
+def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) -> Encoding:
+    """An encoding of these tokens; `second` is the position at which sentence B begins."""
     everything = [*tokens, *["[PAD]"] * padding]
     segments = [int(second is not None and second <= place < len(tokens)) for place in range(len(everything))]
     special = [token in ("[CLS]", "[SEP]", "[PAD]") for token in everything]
@@ -71,7 +68,7 @@ def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) 
         texts[side] += " " * (surface == token) + surface
         words.append(None if is_special else word)
         offsets.append((0, 0) if is_special else (len(texts[side]) - len(surface), len(texts[side])))
-    return SimpleNamespace(
+    return Encoding(
         text_a=texts[0],
         text_b=texts[1] if second is not None else None,
         ids=tuple(100 + 7 * index % 8000 for index in range(len(everything))),
@@ -81,8 +78,6 @@ def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) 
         special_tokens_mask=tuple(map(int, special)),
         offsets=tuple(offsets),
         word_ids=tuple(words),
-        dropped_a=(),
-        dropped_b=(),
     )
 
 
@@ -110,26 +105,24 @@ def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
     """The payload for `SENTENCE`, whose weights tests recompute from the same seed."""
     tokens, weights = encoding(SENTENCE, second=10), attention(layers, heads, len(SENTENCE), seed)
     metrics = {"special": weights[..., 0].mean(-1)}
-    return attention_payload(
-        attention_body(tokens, weights, "A toy model", key="toy", metrics=metrics, rollout=rollout(weights))
-    )
+    return attention_payload(attention_body(tokens, weights, "A toy model", key="toy", metrics=metrics))
 
 
-def masked() -> SimpleNamespace:
+def masked() -> MaskedText:
     given = list(SENTENCE)
     outcomes = ["special" if token in ("[CLS]", "[SEP]") else "not chosen" for token in SENTENCE]
     for position, outcome, token in ((3, "mask", "[MASK]"), (6, "random", "tree"), (11, "kept", "was")):
         outcomes[position], given[position] = outcome, token
-    return SimpleNamespace(encoding=encoding(SENTENCE, second=10), outcomes=outcomes, input_tokens=given)
+    return MaskedText(encoding(SENTENCE, second=10), tuple(outcomes), tuple(given), (), ())
 
 
-def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> SimpleNamespace:
+def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> FillMask:
     tokens = tokens or ["[CLS]", "the", "[MASK]", "sat", "on", "the", "[MASK]", ".", "[SEP]"]
     names = words or ("cat", "dog", "old", "man", "##s")
     shares = (0.412, 0.231, 0.09, 0.041, 0.002)
     candidates = tuple(Candidate(name, 50 + at, shares[at]) for at, name in enumerate(names))
     masks = [MaskPrediction(position, candidates) for position, token in enumerate(tokens) if token == "[MASK]"]
-    return SimpleNamespace(encoding=encoding(tokens), masks=masks)
+    return FillMask(encoding(tokens), tuple(masks))
 
 
 def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0, forwards: int = 0) -> list[dict[str, Any]]:
@@ -171,12 +164,14 @@ def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0, for
 def token_scores() -> str:
     """A row of each kind for `SENTENCE`."""
     values = np.linspace(-1.5, 1.2, len(SENTENCE))
+    words = {"values": [None] * len(SENTENCE), "texts": [f"w{index}" for index in range(len(SENTENCE))]}
     rows = [
-        ScoreRow("adds", "what each token adds", values, plus=True),
-        ScoreRow("weighs", "its weight", np.abs(values), "bar"),
-        ScoreRow("guess", "a word", [None] * len(SENTENCE), "none", [f"w{index}" for index in range(len(SENTENCE))]),
+        {"label": "adds", "says": "what each token adds", "values": values, "plus": True},
+        {"label": "weighs", "says": "its weight", "values": np.abs(values), "scale": "bar"},
+        {"label": "guess", "says": "a word", "scale": "none", **words},
     ]
-    return scores_payload(encoding(SENTENCE, second=10), rows, title="Scores", sentence="Blue adds.", note="A note.")
+    captions = {"title": "Scores", "sentence": "Blue adds.", "note": "A note."}
+    return figure("scores", encoding=encoding(SENTENCE, second=10), rows=rows, **captions)
 
 
 def charts() -> dict[str, str]:
@@ -185,7 +180,7 @@ def charts() -> dict[str, str]:
     points = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     words = {"file": "toy", "sentence": "A sentence.", "note": "A note."}
     return {
-        "matrix": matrix_payload(table, ["one", "two"], ["x", "y", "z"], unit="nats", picks=(range(2), range(3)),
+        "matrix": matrix_payload(table, ["one", "two"], ["x", "y", "z"], unit="nats", picks=([0, 1], [0, 1, 2]),
                                  title="Matrix", **words),
         "words": matrix_payload(np.abs(table), ["one", "two"], ["x", "y", "z"], title="Words",
                                 words=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]], **words),
@@ -194,13 +189,13 @@ def charts() -> dict[str, str]:
         "columns": columns_payload(np.array([1.0, -2.0, 0.5]), ["1", "2", "3"], ["up", "down", "half"], title="Columns",
                                    **words),
         "counts": matrix_payload(np.array([[9, 1], [1, 1]]), ["yes", "no"], ["yes", "no"], title="Counts",
-                                 details=[["a", "b"], ["c", "d"]], picks=(range(2), range(2)),
+                                 details=[["a", "b"], ["c", "d"]], picks=([0, 1], [0, 1]),
                                  shades=np.array([[0.9, -0.3], [-0.7, 0.7]]), peak=1.0, **words),
         "histogram": columns_payload(np.array([4, 9, 1]), ["1–8", "9–16", "17–24"], ["four", "nine", "one"],
                                      title="Histogram", marked=[False, False, True], mark_names=["fits", "cut"],
                                      **words),
-        "plane": plane_payload(points, ["a", "b", "c"], title="Plane", groups=[0, 0, 1], group_names=["A", "B"],
-                               paths=[[0, 1]], **words),
+        "plane": figure("plane", points=points, names=["a", "b", "c"], title="Plane", groups=[0, 0, 1],
+                        group_names=["A", "B"], paths=[[0, 1]], **words),
         "lines": lines_payload(["0", "1", "2"], [("s", [0.1, 0.5, 0.9]), ("t", [1.0, None, 0.2])], title="Lines",
                                place_name="layer", **words),
     }  # fmt: skip
@@ -214,11 +209,13 @@ def ending(step: int, reason: str = "finished") -> dict[str, Any]:
 def first_values() -> dict[str, str]:
     return {
         "attention": sentence_attention(), "loss": "",
-        "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)), "masking": masking_payload(masked()),
-        "fill": fill_mask_payload(filled(), vocab_size=8192), "scores": token_scores(), "chart": charts()["matrix"],
+        "tokens": figure("tokens", encoding=encoding(SENTENCE, second=10, padding=3)),
+        "masking": figure("masking", **vars(masked())),
+        "fill": figure("fill_mask", vocab_size=8192, **vars(filled())),
+        "scores": token_scores(), "chart": charts()["matrix"],
         "preview": preview_payload(tuned.table(HOSTILE[0])),
         "examples": examples_payload(tuned.classified(60, HOSTILE[0]), title="Mistakes first", key="toy"),
-        "marked": marked_payload(tuned.TEXT, tuned.entities(), title="Entities"),
+        "marked": figure("marked", text=tuned.TEXT, spans=tuned.entities(), title="Entities"),
     }  # fmt: skip
 
 
@@ -277,6 +274,7 @@ body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; back
 </style></head><body><main></main><script type="module">
 import { unpack } from 'lab/client/ask.js';
 import { makeDrawing } from 'lab/client/panel.js';
+import { figureOf } from 'lab/components/figures/index.js';
 document.body.classList.add(new URLSearchParams(location.search).get('__theme'));
 const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
 const events = new Proxy({}, { get: (_, event) => (data) => post('fired', [event, data]) });
@@ -284,7 +282,7 @@ const asking = (what) => async (...sent) => {
   const answer = await post(`ask/${what}`, sent).catch(() => null);
   if (!answer?.ok) return undefined;
   const isPacked = answer.headers.get('Content-Type') === 'application/octet-stream';
-  return isPacked ? unpack(await answer.arrayBuffer()) : answer.json();
+  return isPacked ? unpack(await answer.arrayBuffer()) : figureOf(await answer.json());
 };
 window.drawings = {};
 for (const [name, label, kind, asks, value] of %s) {
@@ -306,7 +304,7 @@ def application(desk: Desk) -> Starlette:
         query = np.array([0.5, -0.25, 2.0, row + column / 100], np.float32)
         score = float(query.sum() / 2)
         pair = QueryKey(query, np.ones(4, np.float32), query / 2, 4, {}, score, weight=0.25, is_masked=False)
-        return json.loads(pair_payload(pair)) if key else None
+        return json.loads(figure("query_key", **vars(pair))) if key else None
 
     asked = {each.__name__: each for each in (layer_values, query_key, desk.poll)}
 

@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.figures.strips import marked_payload
 from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from tests.browser import complaints
@@ -81,7 +80,7 @@ def test_the_views_of_fine_tuning_pass_in_their_other_states_too(visit: Visit, f
         (preview_payload(tuned.table()), examples_payload(tuned.numbers(), title="Three"), "bars"),
     ]
     answers = tuned.alternatives(tuned.TEXT, "London", "in London")
-    feed("marked", marked_payload(tuned.TEXT, tuned.entities(), answers, title="Where?", chosen=1))
+    feed("marked", tuned.marked(tuned.TEXT, tuned.entities(), answers, title="Where?", chosen=1))
     expect(page.locator("#marked .answer")).to_have_count(2)
     for preview, examples, kind in states:
         feed("preview", preview)

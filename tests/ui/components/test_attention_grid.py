@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
+from bertviz_lab.figures.attention import attention_body, attention_payload
 from tests.browser import eventually
 from tests.ui.components.harness import SENTENCE, Desk, Feed, Visit, attention, encoding, saved, sentence_attention
 

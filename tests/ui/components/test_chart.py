@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.charts import bars_payload, plane_payload
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.charts import bars_payload
+from bertviz_lab.figures.payload import figure, message_payload
 from bertviz_lab.figures.training.finetuning import confusion_payload
 from bertviz_lab.metrics.classification import classification_report
 from bertviz_lab.ui.components.standalone import DRAWINGS, standalone_page
@@ -127,7 +127,7 @@ def test_hostile_words_are_only_words_and_control_characters_are_saved(visit: Vi
     expect(page.locator("#chart .plot .ytick").last).to_contain_text("<img src=x")
     assert page.evaluate("() => window.hacked") is None
     names = ["plain", "bell \x07 and \x01"]
-    feed("chart", plane_payload(np.array([[0.0, 0.0], [1.0, 1.0]]), names, title="On a map", paths=[[0, 1]]))
+    feed("chart", figure("plane", points=[[0, 0], [1, 1]], names=names, title="On a map", paths=[[0, 1]]))
     expect(page.locator("#chart .heading")).to_have_text("On a map")
     assert b"plain" in saved(page, "chart", "svg")
     assert saved(page, "chart", "png").startswith(b"\x89PNG")

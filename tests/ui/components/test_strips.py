@@ -1,13 +1,13 @@
 """The token strip, the masking strip, how words are split, and the fill-mask bars."""
 
+import dataclasses
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.interpret.masking import masking_payload
-from bertviz_lab.figures.interpret.predictions import fill_mask_payload
-from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
+from bertviz_lab.figures.payload import figure
+from bertviz_lab.figures.results import splits_body
 from bertviz_lab.tokenization import Tokenizer, explain
 from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
@@ -69,8 +69,7 @@ def test_narrow_page_breaks_the_strip_into_lines(visit: Visit):
 
 def test_512_tokens_are_all_there_and_a_cut_is_reported(visit: Visit):
     long = encoding(["[CLS]", *[f"w{index}" for index in range(510)], "[SEP]"])
-    long.dropped_a = ("a", "b")
-    page = visit(tokens=token_payload(long))
+    page = visit(tokens=figure("tokens", encoding=dataclasses.replace(long, dropped_a=("a", "b"))))
     expect(page.locator("#tokens .token")).to_have_count(512)
     expect(page.locator("#tokens")).to_contain_text("2 tokens did not fit and were truncated")
     page.locator("#tokens .token button").first.click()
@@ -79,7 +78,7 @@ def test_512_tokens_are_all_there_and_a_cut_is_reported(visit: Visit):
 
 
 def test_saved_drawing_is_a_well_formed_file_without_the_buttons(visit: Visit):
-    page = visit(tokens=token_payload(encoding(["[CLS]", "a\x01b", "<b>&", "[SEP]"])))
+    page = visit(tokens=figure("tokens", encoding=encoding(["[CLS]", "a\x01b", "<b>&", "[SEP]"])))
     expect(page.locator("#tokens .token")).to_have_count(4)
     tree = ElementTree.fromstring(saved(page, "tokens", "svg").decode())
     texts = {"".join(node.itertext()) for node in tree.iter("{http://www.w3.org/2000/svg}text")}
@@ -106,8 +105,9 @@ def test_masking_shows_what_was_given_what_is_asked_and_how_much_was_planned(vis
         ["1", "0.2", "10% of the selected"],
     ]
     other = masked()  # another draw
-    other.outcomes[3], other.input_tokens[3] = "not chosen", "cat"
-    feed("masking", masking_payload(other))
+    outcomes, given = list(other.outcomes), list(other.input_tokens)
+    outcomes[3], given[3] = "not chosen", "cat"
+    feed("masking", figure("masking", encoding=other.encoding, outcomes=outcomes, input_tokens=given))
     expect(page.locator("#masking .heading")).to_have_text("2 of 11 tokens must be predicted")
     assert row(page, "input", "masking")[3] == "cat"
 
@@ -128,7 +128,9 @@ def test_a_word_without_steps_is_not_said_to_be_in_the_vocabulary(
     tokenizer = little_tokenizer()
     if algorithm == "bpe":
         tokenizer = Tokenizer.train(little_text().splitlines(), vocab_size=340, algorithm="bpe", lowercase=False)
-    page.set_content(standalone_page("split", "Words", splitting_payload(explain(tokenizer, text), algorithm)))
+    page.set_content(
+        standalone_page("split", "Words", figure("word_splits", **splits_body(explain(tokenizer, text), algorithm)))
+    )
     page.locator("summary").first.click()
     assert page.locator("summary b").all_inner_texts() == split
     assert page.locator(".wholes .mono").inner_text() == entire
@@ -163,7 +165,7 @@ def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, fe
     expect(page.locator('#fill .candidate[aria-pressed="true"]')).to_have_count(2)
     page.keyboard.press("Enter")
     assert sentence(page) == "the dog sat on the masked token 2 ."
-    feed("fill", fill_mask_payload(filled(["[CLS]", "a", "[MASK]", "ran", "[SEP]"])))
+    feed("fill", figure("fill_mask", **vars(filled(["[CLS]", "a", "[MASK]", "ran", "[SEP]"]))))
     expect(blanks).to_have_count(1)
     assert sentence(page) == "a masked token ran"
 

@@ -2,12 +2,11 @@
 
 import csv
 import json
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.strips import marked_payload
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from tests.browser import eventually
 from tests.ui.components import tuned
@@ -179,7 +178,7 @@ def test_marks_are_read_by_mouse_and_by_keys(visit: Visit):
 
 def test_text_from_right_to_left_runs_so(visit: Visit):
     found = [tuned.span(tuned.HEBREW, "דוד כהן", "PER"), tuned.span(tuned.HEBREW, "תל אביב", "LOC")]
-    page = visit(marked=marked_payload(tuned.HEBREW, found, title="Hebrew"))
+    page = visit(marked=tuned.marked(tuned.HEBREW, found, title="Hebrew"))
     expect(page.locator("#marked .heading").first).to_have_text("Hebrew")
     assert marks(page) == ["דוד כהן", "תל אביב"]
     assert page.locator("#marked .running").evaluate("node => getComputedStyle(node).direction") == "rtl"
@@ -192,14 +191,15 @@ def test_text_from_right_to_left_runs_so(visit: Visit):
 PASSAGE = "😀 The museum opens at nine. On Sundays it opens at ten, and in winter it is closed. " * 30
 
 
-def answers() -> list[SimpleNamespace]:
-    far = SimpleNamespace(text="ten", start=PASSAGE.rindex("ten"), end=PASSAGE.rindex("ten") + 3, probability=0.2)
-    none = SimpleNamespace(text="", start=0, end=0, probability=0.05)
+def answers() -> list[dict[str, Any]]:
+    start = PASSAGE.rindex("ten")
+    far = {"text": "ten", "start": start, "end": start + 3, "probability": 0.2}
+    none = {"text": "", "start": 0, "end": 0, "probability": 0.05}
     return [*tuned.alternatives(PASSAGE, "nine"), far, none]
 
 
 def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit, feed: Feed):
-    page = visit(marked=marked_payload(PASSAGE, [], answers(), title="When does it open?"))
+    page = visit(marked=tuned.marked(PASSAGE, [], answers(), title="When does it open?"))
     expect(page.locator("#marked .answer")).to_have_count(3)
     assert marks(page) == ["nine"]
     page.get_by_role("button", name="ten, 20.0%").click()
@@ -217,7 +217,7 @@ def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit
     assert marks(page) == []
     # An answer takes the place of a mark that it covers.
     gold = [tuned.span(PASSAGE, "at nine", "right answer", None)]
-    feed("marked", marked_payload(PASSAGE, gold, answers(), title="T"))
+    feed("marked", tuned.marked(PASSAGE, gold, answers(), title="T"))
     expect(page.locator("#marked mark .type")).to_have_text(["answer"])
     page.get_by_role("button", name="ten, 20.0%").click()
     expect(page.locator("#marked mark .type")).to_have_text(["right answer", "answer"])
@@ -226,7 +226,7 @@ def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit
 def test_hostile_text_and_labels_are_text(visit: Visit):
     text = " ".join(HOSTILE)
     spans = [tuned.span(text, words, words) for words in HOSTILE]
-    page = visit(marked=marked_payload(text, spans, answers()[2:], title=HOSTILE[0], sentence=HOSTILE[1]))
+    page = visit(marked=tuned.marked(text, spans, answers()[2:], title=HOSTILE[0], sentence=HOSTILE[1]))
     expect(page.locator("#marked .heading").first).to_have_text(HOSTILE[0])
     assert marks(page) == list(HOSTILE)
     assert page.locator("#marked img").count() == 0

@@ -1,12 +1,13 @@
 """Hand-made material of fine-tuning: runs of several trials, data files, answered examples, marked texts."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from bertviz_lab.data.examples import Answer, LabelledWords, Question
-from bertviz_lab.figures.strips import Span
+from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.figures.training.data import Item, answer_item, label_item, number_item, words_item
 
 MEASURES = {
@@ -123,21 +124,26 @@ def answered() -> list[Item]:
     return [answer_item(0, when, "nine", 0.67, 0.8), answer_item(1, who, "", 1.0, 0.6)]
 
 
-def span(text: str, words: str, label: str, score: float | None = 0.9) -> Span:
+def span(text: str, words: str, label: str, score: float | None = 0.9) -> dict[str, Any]:
     start = text.index(words)
-    return Span(start, start + len(words), label, score)
+    return {"start": start, "end": start + len(words), "label": label, "score": score}
 
 
-def entities() -> list[Span]:
+def entities() -> list[dict[str, Any]]:
     people = [span(TEXT, "Charles Babbage", "PER", 0.71), span(TEXT, "Ada Lovelace", "PER", 0.98)]
     return [*people, span(TEXT, "London", "LOC"), span(TEXT, "שלום", "MISC", None), span(TEXT, "Paris", "LOC")]
 
 
-def alternatives(text: str, *found: str) -> list[SimpleNamespace]:
+def alternatives(text: str, *found: str) -> list[dict[str, Any]]:
     """Answers that stand in a text, the first likeliest; "" is no answer."""
     return [
-        SimpleNamespace(
-            text=words, start=text.index(words), end=text.index(words) + len(words), probability=0.6 / 2**at
-        )
+        {"text": words, "start": text.index(words), "end": text.index(words) + len(words), "probability": 0.6 / 2**at}
         for at, words in enumerate(found)
     ]
+
+
+def marked(
+    text: str, spans: Sequence[dict[str, Any]] = (), answers: Sequence[dict[str, Any]] = (), **captions: Any
+) -> Payload:
+    """A text with marked spans, and answers that stand in it."""
+    return figure("marked", text=text, spans=spans, alternatives=answers, **captions)

@@ -80,7 +80,7 @@ def test_the_first_masked_token_is_explained_or_the_one_at_a_position(session: A
 
 def test_the_prediction_that_suits_the_text_is_explained_unless_another_is_chosen(session: AppState) -> None:
     targets = ask(session, "targets", A, B)
-    assert (targets["kind"], [kind for kind, _ in targets["kinds"]]) == ("next", ["token", "next"])
+    assert (targets["kind"], targets["kinds"]) == ("next", ("token", "next"))
     title = shown(ask(session, "attribution", A, B)["tokens"])["title"]
     assert title.startswith("Attribution for the prediction that B ")
     for texts, kind in (((TEXT, B), "token"), ((A, "she [MASK] him"), "token")):
@@ -148,7 +148,7 @@ def test_a_prediction_changes_without_a_head_and_with_a_causal_mask(session: App
 
 
 def test_an_intervention_is_named(session: AppState) -> None:
-    assert "nothing changed yet" in ask(session, "intervention")["facts"]
+    assert facts(ask(session, "intervention"))["Changed"] == "nothing changed yet"
     named = facts(ask(session, "intervention", ablated=[[1, 0], [0, 1]], causal=True))["Changed"]
     assert named == "without layer 1 head 2, layer 2 head 1 and causal mask"
     assert facts(ask(session, "intervention", A, B, kind="next", segments="zero"))["Changed"] == "all segment ids 0"

@@ -8,6 +8,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from bertviz_lab import BertForSequenceClassification, InputError, interpret
+from bertviz_lab.figures.payload import figure
 from bertviz_lab.interpret import read_results
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.explore import view as explore_view
@@ -58,10 +59,10 @@ def test_examples_of_a_fine_tuned_model_are_of_its_task(tuned: AppState) -> None
 
 
 def test_the_tokens_of_a_pair_know_their_segments(session: AppState) -> None:
-    tokens = ask(session, "encode", model="", text_a=A, text_b=B)["tokens"]
-    assert [token for token, kind in tokens if kind == "special"] == ["[CLS]", "[SEP]", "[SEP]"]
-    second = session.models.open().tokenizer.encode(A, B).token_type_ids
-    parts = {(kind, part) for (_, kind), part in zip(tokens, second, strict=True) if kind != "special"}
+    encoding = ask(session, "encode", model="", text_a=A, text_b=B)["encoding"]
+    columns = shown(figure("tokens", encoding=encoding))["columns"]
+    assert [column["token"] for column in columns if column["kind"] == "special"] == ["[CLS]", "[SEP]", "[SEP]"]
+    parts = {(column["kind"], column["segment"]) for column in columns if column["kind"] != "special"}
     assert parts == {("seg-a", 0), ("seg-b", 1)}
 
 

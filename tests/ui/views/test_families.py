@@ -65,7 +65,7 @@ class Lab:
         arguments = {key: value for key, value in (self.given | more).items() if key in QUESTIONS[name].arguments}
         assert arguments.keys() == QUESTIONS[name].arguments, name
         answer = QUESTIONS[name].ask(self.session, arguments)
-        return shown(answer) if isinstance(answer, str) and answer.startswith("{") else answer
+        return shown(answer) if isinstance(answer, dict) or str(answer).startswith("{") else answer
 
     def refusals(self) -> dict[str, str]:
         """Ask everything that is about a model; the sentence of each question that is refused."""
@@ -119,7 +119,7 @@ def test_what_a_family_lacks_is_left_out_and_said(model_type: str, session: AppS
     labels = [row["label"] for row in strip["rows"]]
     assert ("segment" in labels, "text" in labels) == (config.has_segments, not config.has_segments)
     assert (no_segments in strip["sentence"]) == (not config.has_segments)
-    facts = lab.ask("attribution.intervention", ablated=[], causal=False, segments="swapped")["facts"]
+    facts = str(shown(lab.ask("attribution.intervention", ablated=[], causal=False, segments="swapped")["facts"]))
     assert ("segment ids swapped" in facts, no_segments in facts) == (config.has_segments, not config.has_segments)
     summed = lab.ask("layers.embedding_sum")
     parts = ["token", *["segment"] * (config.type_vocab_size > 0), *["position"] * config.position_biased_input]
@@ -138,7 +138,7 @@ def test_examples_have_the_masked_token_of_the_model(model_type: str, session: A
     masked = [text for text, other in lab.ask("explore.examples") if not other]
     assert masked
     assert all(lab.tokenizer.special.mask in text for text in masked)
-    assert "masked" in [kind for _, kind in lab.ask("explore.encode", text_a=masked[0])["tokens"]]
+    assert "masked" in [column["kind"] for column in lab.ask("tokens.tokens", text_a=masked[0])["columns"]]
 
 
 @every_family

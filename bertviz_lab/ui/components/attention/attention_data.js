@@ -3,7 +3,7 @@
 import { viridis } from 'lab/client/colors.js';
 import { decodeBase64 } from 'lab/client/saving.js';
 
-/** Weights are sent as codes of their square roots (see figures/interpret/attention.py) of 16 bits, those of a snapshot
+/** Weights are sent as codes of their square roots (see figures/attention.py) of 16 bits, those of a snapshot
  * of 8. In a page of its own they are base64. */
 export function readAttention(payload) {
   const { tokens, heads, bits } = payload;
@@ -16,8 +16,7 @@ export function readAttention(payload) {
   const codes = codesOf(payload.cells);
   const stored = new Map(payload.sent.map((layer, place) => // layer -> its codes
     [layer, codes.subarray(place * heads * perHead, (place + 1) * heads * perHead)]));
-  return { ...payload, cells: null, size: tokens.length, perHead, stored,
-    rollout: payload.rollout && codesOf(payload.rollout) };
+  return { ...payload, cells: null, size: tokens.length, perHead, stored };
 }
 
 /** One square of many. */
@@ -58,8 +57,25 @@ export function meanWeights(data, layers) {
   return sum.map((weight) => weight / (layers.length * data.heads));
 }
 
-/** How much of each token has arrived in each token after a layer. */
-export const rollout = (data, layer) => decodeAll(squareOf(data.rollout, layer, data), false);
+/** How much of each token has arrived in each token after a layer (attention rollout, Abnar and Zuidema 2020): the
+ * residual connection is half of each layer. */
+export function rollout(data, layer) {
+  const { size } = data;
+  const unit = (row) => Float32Array.from({ length: size }, (_, column) => Number(row === column));
+  let flow = data.tokens.map((_, row) => unit(row)); // the rows of a matrix
+  for (let at = 0; at <= layer; at += 1) {
+    const weights = meanWeights(data, [at]);
+    flow = flow.map((before, row) => {
+      const after = before.map((share) => share / 2);
+      flow.forEach((from, token) => {
+        const weight = weights[row * size + token] / 2;
+        for (let column = 0; column < size; column += 1) after[column] += weight * from[column];
+      });
+      return after;
+    });
+  }
+  return Float32Array.from({ length: size * size }, (_, at) => flow[Math.floor(at / size)][at % size]);
+}
 
 // ---- what is looked at of them
 

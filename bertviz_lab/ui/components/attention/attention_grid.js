@@ -117,7 +117,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     order.node.hidden = !data.metrics;
     order.setOptions([['', 'by layer'],
       ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
-    const isPossible = { head: true, layer: true, all: isWhole, rollout: data.rollout };
+    const isPossible = { head: true, layer: true, all: isWhole, rollout: isWhole && data.bits === 16 };
     if (!isPossible[state.of]) state.of = 'head';
     together.setOptions(Object.entries(TOGETHER).filter(([of]) => isPossible[of]), state.of);
     draw();

@@ -1,6 +1,7 @@
 // Attention: the grid of all heads with one in detail, and folded away the difference to other weights.
 
 import { h, setOptions } from 'lab/client/dom.js';
+import { figureOf } from 'lab/components/figures/index.js';
 
 export function mount(panel) {
   const { page } = panel;
@@ -11,7 +12,7 @@ export function mount(panel) {
     const server = {
       layer_values: (key, layer) => page.ask('attention', 'layer_values', { key, layer }, `${id} layer ${layer}`),
       query_key: (key, layer, head, row, column) =>
-        page.ask('attention', 'query_key', { key, layer, head, row, column }, `${id} query_key`),
+        page.ask('attention', 'query_key', { key, layer, head, row, column }, `${id} query_key`).then(figureOf),
     };
     const memory = {
       kept: (name) => panel.kept(prefix + name),

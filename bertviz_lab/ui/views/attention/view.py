@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret import attention as figures
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures import attention as figures
+from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
@@ -17,7 +17,7 @@ def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, sho
     later.
 
     `shown` is "weights", "score" (before the softmax), or one of its terms. Where the scores of a model have no such
-    term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
+    term, weights are shown.
     """
     from bertviz_lab.training.loop.growth import joined_layers, joining_note
 
@@ -30,19 +30,18 @@ def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, sho
     sent = values / figures.score_unit(values) if is_score else values
     note = family_notes.positions_note(checkpoint.config)
     notes = (note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
-    body = figures.attention_body(
+    return figures.attention_body(
         trace.encoding,
         values,
-        f"Attention of {checkpoint.name}" + (f": {figures.SCORE_TITLES[shown]}" if is_score else ""),
+        f"Attention of {checkpoint.name}",
         number="score" if is_score else "weight",
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         metrics=interpret.head_metrics(trace.attentions, trace.encoding),
-        rollout=interpret.rollout(trace.attentions),
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
+        shown=shown if is_score else "",
+        terms=terms,
     )
-    choices = [["weights", "attention weights"], *([name, figures.SCORE_TITLES[name]] for name in terms)]
-    return body | {"shown": shown if is_score else "weights", "choices": choices}
 
 
 def difference(
@@ -69,7 +68,7 @@ def difference(
         encoding, values = compared.alignment, compared.first - compared.second
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
         is_linked = len(encoding.tokens) == compared.token_counts[0]
-        note = _matched(len(encoding.tokens), *compared.token_counts)
+        matched = compared.token_counts
     else:
         first = interpret.trace_text(checkpoint, text_a, text_b)
         if against == "causal":
@@ -79,26 +78,16 @@ def difference(
             second, title = interpret.trace_text(checkpoint, other_text, text_b), "Other text minus this one"
         else:
             raise InputError("Type the other text; it must have the same number of tokens.")
-        values, note, encoding = interpret.attention_difference(first, second), "", first.encoding
-        version, is_linked = "", True
+        values, encoding = interpret.attention_difference(first, second), first.encoding
+        version, is_linked, matched = "", True, None
     return figures.attention_body(
         encoding,
         values,
         title,
         number="difference",
         key=state.keep_trace(model, (title, version, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
-        note=note,
-    ) | {"linked": is_linked}
-
-
-def _matched(stretches: int, first: int, second: int) -> str:
-    """Return how the tokens of two models were matched, where they differ."""
-    if stretches == first == second:
-        return ""
-    return (
-        f"The models split this text into {first} and {second} tokens, which are matched by their characters: tokens "
-        f"that overlap form one of {stretches} stretches. Attention to several tokens is summed, from several averaged "
-        "(Clark et al. 2019, section 4.1)."
+        matched=matched,
+        linked=is_linked,
     )
 
 
@@ -115,7 +104,7 @@ def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index,
     trace = _trace(state, key, layer, head)
     if trace is None or trace.scores is None or max(row, column) >= trace.values.shape[2]:
         return None
-    return figures.pair_payload(trace.scores.pair(layer, head, row, column), trace.note)
+    return figure("query_key", note=trace.note, **vars(trace.scores.pair(layer, head, row, column)))
 
 
 def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | None:

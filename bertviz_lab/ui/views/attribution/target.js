@@ -2,6 +2,8 @@
 
 import { h, setOptions } from 'lab/client/dom.js';
 
+const KIND_NAMES = { token: 'masked token (MLM)', next: 'next sentence (NSP)', label: 'label', word: 'label of a word',
+  start: 'start of the answer', end: 'end of the answer' };
 const NO_TARGET = { position: '', choice: '', contrast: '' };
 
 /** The fields in `nodes`, the arguments of a question in `question()`. `changed()` is called when another prediction is
@@ -38,7 +40,7 @@ export function makeTarget(panel, changed) {
     const possible = await panel.ask('targets', { kind: settings.values.kind });
     if (!possible) return false;
     targets = possible;
-    setOptions(kind.input, targets.kinds, targets.kind);
+    setOptions(kind.input, targets.kinds.map((name) => [name, KIND_NAMES[name]]), targets.kind);
     const chosen = targets.positions.find(([place]) => String(place) === settings.values.position);
     setOptions(position.input, targets.positions, (chosen ?? targets.positions[0])?.[0]);
     kind.node.hidden = targets.kinds.length < 2;

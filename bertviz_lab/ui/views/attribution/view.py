@@ -1,14 +1,13 @@
 """What Attribution asks: what a prediction rests on, token by token and head by head, and it after interventions."""
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attribution import attribution_payload, change_payload, head_ablation_payload
-from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.figures.payload import Payload, figure
+from bertviz_lab.figures.results import attribution_body
 from bertviz_lab.ui.lazy import checkpoints, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
@@ -16,20 +15,12 @@ from bertviz_lab.ui.view import Heads, Index, ModelName, Text, Word, questions
 
 _SHOWN_CLASSES = 6  # of many, before and after an intervention
 LARGE = 20_000_000  # weights: attributions of a larger model take seconds
-KIND_NAMES = {
-    "token": "masked token (MLM)",
-    "next": "next sentence (NSP)",
-    "label": "label",
-    "word": "label of a word",
-    "start": "start of the answer",
-    "end": "end of the answer",
-}
 
 
 def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind: Word) -> dict[str, Any]:
     """Return which predictions can be explained.
 
-    `kinds` [[kind, words], ...] and the `kind` of them that is meant; `positions` [[position, words], ...] of the
+    `kinds` and the one of them that is meant, `kind`; `positions` [[position, words], ...] of the
     tokens that it can be about; `classes`, the names to choose from, where they are few; whether one can be chosen and
     contrasted (`choosable`); the number of `heads` a layer, and whether the model is `large`.
     Raises `InputError` for a model without a head.
@@ -40,7 +31,7 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
     encoding = interpret.encode_inputs(checkpoint, text_a, _pair(text_b, kind)).encoding
     first = [["", "the first word with a label"]] if kind == "word" else []
     return {
-        "kinds": [[name, KIND_NAMES[name]] for name in interpret.target_kinds(checkpoint)],
+        "kinds": interpret.target_kinds(checkpoint),
         "kind": kind,
         "positions": [
             *first,
@@ -73,12 +64,9 @@ def attribution(
         attention = trace.attentions[:, :, target.position].mean((0, 1))
     scores = interpret.class_scores(checkpoint, inputs, target)
     score = float(scores[target.index])
-    items = [("Prediction explained", target.name)]
-    items.append(("Predicted value", f"{score:.2f}") if target.is_regression else ("Probability", f"{score:.1%}"))
-    if target.kind == "token":
-        items.append(("Rank in vocabulary", f"{int((scores > score).sum()) + 1:,}"))
-    title = f"Attribution for {_title(target, inputs.encoding.tokens)}"
-    return {"facts": facts_payload(items), "tokens": attribution_payload(attributions, attention, title=title)}
+    rank = int((scores > score).sum()) + 1 if target.kind == "token" else None
+    tokens = figure("attribution", attention=attention, **attribution_body(attributions))
+    return {"facts": figure("explained", target=target, value=score, rank=rank), "tokens": tokens}
 
 
 def head_effects(
@@ -101,7 +89,15 @@ def head_effects(
         ("head effects", state.models.version(model), texts, target),
         lambda: interpret.ablate_heads(checkpoint, *texts, target=target, on_progress=report_progress),
     )
-    return head_ablation_payload(ablation, ablated, family_notes.sharing_note(checkpoint.config))
+    return figure(
+        "head_ablation",
+        target=target,
+        baseline=ablation.baseline,
+        without_head=ablation.without_head,
+        without_layer=ablation.without_layer,
+        off=ablated,
+        sharing_note=family_notes.sharing_note(checkpoint.config),
+    )
 
 
 def intervention(
@@ -134,24 +130,17 @@ def intervention(
         int(index) for scores in (before, after) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]
     ]
     classes = dict.fromkeys([*largest, target.index])
-    changes = [f"without {', '.join(f'layer {layer + 1} head {head + 1}' for layer, head in closed)}"] if closed else []
-    changes += ["causal mask"] if causal else []
-    if changed_inputs is not inputs:
-        changes.append("all segment ids 0" if segments == "zero" else "segment ids swapped")
-    changed = " and ".join(changes)
-    note = "Tick the box, change the segment ids of a pair, or open Head ablation and click some heads."
-    if segments and not config.has_segments:
-        note = "This model has no segment embeddings, so it has no segment ids to change."
-    elif changes:
-        note = ""
-    chart = change_payload(
-        [interpret.class_name(checkpoint, inputs, target, index) for index in classes],
-        [before[index] for index in classes],
-        [after[index] for index in classes],
-        changed,
-        regression=target.is_regression,
+    change = {"ablated": closed, "causal": causal, "segments": segments if changed_inputs is not inputs else ""}
+    chart = figure(
+        "intervention",
+        names=[interpret.class_name(checkpoint, inputs, target, index) for index in classes],
+        before=[before[index] for index in classes],
+        after=[after[index] for index in classes],
+        change=change,
+        is_regression=target.is_regression,
     )
-    return {"facts": facts_payload([("Changed", changed or "nothing changed yet")], note=note), "chart": chart}
+    facts = figure("changes", change=change, lacks_segments=bool(segments) and not config.has_segments)
+    return {"facts": facts, "chart": chart}
 
 
 def explained(
@@ -194,14 +183,6 @@ def _positions(checkpoint: Any, encoding: Any, kind: str) -> list[int]:
     if kind == "token":
         return list(encoding.mask_positions(checkpoint.tokenizer.mask_id))
     return [positions[0] for positions in encoding.words] if kind == "word" else []
-
-
-def _title(target: Any, tokens: Sequence[str]) -> str:
-    if target.kind == "next":
-        return f"the prediction that {target.title}"
-    if target.kind in ("start", "end"):
-        return f"{target.name} as the {target.kind} of the answer"
-    return f"{target.title} as the label of {tokens[target.position]}" if target.kind == "word" else str(target.title)
 
 
 QUESTIONS = questions(targets, intervention, slow=[attribution, head_effects])

@@ -6,15 +6,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.causes import (
-    decomposition_payload,
-    flow_by_layer_payload,
-    flow_payload,
-    patched_payload,
-    patching_payload,
-    score_text,
-)
-from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.figures.payload import Payload, figure
+from bertviz_lab.figures.results import decomposition_body, flow_body, patching_body, runs_body
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
@@ -45,16 +38,12 @@ def patching(
 ) -> dict[str, Any]:
     """Return both texts' predictions (`facts`), the effect of each patch (`map`), and the `tokens` to choose from."""
     effects = _patching(state, model, text_a, text_b, traced)
-    encoding, target = effects.encoding, effects.target
-    items = [
-        ("Prediction explained", target.title),
-        ("Corruption", effects.corruption.title(encoding)),
-        ("Clean text", score_text(target, effects.clean)),
-        ("Corrupted text", score_text(target, effects.corrupted)),
-    ]
+    encoding = effects.encoding
     at = encoding.unmasked_positions(state.models.open(model).tokenizer.mask_id)
     tokens = [["", "proposed by occlusion"], *([place, f"{encoding.tokens[place]} ({place})"] for place in at)]
-    return {"facts": facts_payload(items), "map": patching_payload(effects, component), "tokens": tokens}
+    changed = {"positions": effects.corruption.positions, "names": effects.corruption.names}
+    facts = figure("corrupted", corruption=changed, **runs_body(effects))
+    return {"facts": facts, "map": figure("activation_patching", **patching_body(effects, component)), "tokens": tokens}
 
 
 def patched(
@@ -76,14 +65,15 @@ def patched(
     classes = list(dict.fromkeys([effects.target.index, *largest]))
     inputs = interpret.encode_inputs(checkpoint, *texts)
     names = [interpret.class_name(checkpoint, inputs, effects.target, place) for place in classes]
-    return patched_payload(effects, cell, names, [run[classes] for run in runs])
+    drawn = {"cell": cell, "rows": len(effects.scores[component]), "names": names}
+    return figure("patched", runs=[run[classes] for run in runs], **drawn, **runs_body(effects))
 
 
 def decomposition(state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced) -> Payload:
     """Return what each component adds to the logit, next to the effect of patching it."""
     effects = _patching(state, model, text_a, text_b, traced)
     parts = interpret.decompose_logit(state.models.open(model), *_texts(effects), target=effects.target)
-    return decomposition_payload(parts, effects)
+    return figure("logit_decomposition", **decomposition_body(parts, effects))
 
 
 def flow(
@@ -99,8 +89,12 @@ def flow(
         ("information flow", state.models.version(model), texts),
         lambda: interpret.information_flow(checkpoint, *texts, on_progress=report_progress),
     )
-    layers = flow_by_layer_payload(contributions, method, target.position)
-    return {"methods": flow_payload(contributions, target.position), "layers": layers}
+    by_layer = {"method": method, "layers": contributions.contributions[method][:, target.position]}
+    about = {"encoding": contributions.encoding, "position": target.position}
+    return {
+        "methods": figure("information_flow", **flow_body(contributions, target.position)),
+        "layers": figure("flow_by_layer", **about, **by_layer),
+    }
 
 
 def _explained(checkpoint: Any, text_a: str, text_b: str, traced: Traced) -> tuple[Any, Any]:

@@ -11,9 +11,8 @@ from bertviz_lab.config.ablations import ABLATIONS, WHOLE, ablation_of
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.config.options import from_form
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
-from bertviz_lab.figures.interpret.predictions import comparison_payload, follows_payload, heads_payload
-from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.attention import attention_body, attention_payload
+from bertviz_lab.figures.payload import Payload, figure, message_payload, to_json
 from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
@@ -77,8 +76,8 @@ def example(state: AppState, visitor: Visitor, names: RunIds) -> str:
 def predictions(state: AppState, visitor: Visitor, names: RunIds, text_a: Text) -> Payload:
     """Return the predictions of each model for the same masked tokens."""
     checkpoints, labels = _opened(state, visitor, names)
-    return comparison_payload(
-        dataclasses.replace(interpret.compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels))
+    return figure(
+        "fill_comparison", names=labels, masks=interpret.compare_fill_mask(checkpoints, text_a, top_k=5).masks
     )
 
 
@@ -93,7 +92,7 @@ def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: 
         else None
         for checkpoint in checkpoints
     ]
-    return follows_payload(labels, shares)
+    return figure("next_sentences", names=labels, shares=shares)
 
 
 def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
@@ -106,7 +105,7 @@ def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, te
             raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
         body = attention_body(trace.encoding, trace.attentions, windows=checkpoint.config.windows)
         grids.append(attention_payload(body))
-    return heads_payload(labels, grids)
+    return to_json({"names": labels, "grids": grids, "file": "heads"})
 
 
 def logged(state: AppState) -> list[str]:

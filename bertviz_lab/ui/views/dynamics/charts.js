@@ -7,6 +7,8 @@ import { percent, readable, short, whole } from 'lab/client/format.js';
 import { decodeBase64 } from 'lab/client/saving.js';
 import drawGrid from 'lab/components/attention/attention_grid.js';
 import { makeChart } from 'lab/components/charts/chart.js';
+import { METRICS } from 'lab/components/figures/attention.js';
+import { figureOf } from 'lab/components/figures/index.js';
 
 const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself',
   special: 'to special tokens', across: 'to the other sentence' };
@@ -44,7 +46,7 @@ export function makeAttention(scene, onHead) {
   }
 
   function draw({ grid: body }) {
-    grid({ ...body, title: `${scene.opening.title} · ${body.title}` });
+    grid(figureOf({ ...body, title: `${scene.opening.title} · ${body.title}` }));
     tell();
   }
 
@@ -52,7 +54,7 @@ export function makeAttention(scene, onHead) {
   function tell() {
     const { joined, grid: { metrics } } = scene.shown();
     const { layer, head } = state;
-    const shareOf = (name) => metrics[name].values[layer][head];
+    const shareOf = (name) => metrics[name][layer][head];
     const shares = Object.keys(SHARES).filter((name) => name in metrics)
       .sort((one, other) => shareOf(other) - shareOf(one));
     const most = shares.filter((name, place) => place === 0 || shareOf(name) >= 0.1).slice(0, 3);
@@ -132,14 +134,14 @@ export function makeHeads(scene) {
   function draw({ grid: { metrics } }) {
     const { layers, heads, charts } = scene.opening;
     const names = Object.keys(metrics);
-    if (box.length !== names.length) setOptions(box, names.map((name) => [name, metrics[name].title]),
+    if (box.length !== names.length) setOptions(box, names.map((name) => [name, METRICS[name][0]]),
       box.value in metrics ? box.value : 'previous');
     const metric = box.value;
-    const { title, says } = metrics[metric];
+    const [title, says] = METRICS[metric];
     const all = Array.from({ length: layers * heads }, (_, at) => [Math.floor(at / heads), at % heads]);
     const selected = [scene.attention.state.layer, scene.attention.state.head];
     const frames = scene.frames();
-    const metricOf = (frame, [layer, head], name = metric) => frame.grid.metrics[name].values[layer][head];
+    const metricOf = (frame, [layer, head], name = metric) => frame.grid.metrics[name][layer][head];
     let sentence;
     [sentence, best] = verdictOf(metric, all, frames, metricOf);
     const chart = charts[metric in SHARES ? 'head_shares' : 'head_numbers'];

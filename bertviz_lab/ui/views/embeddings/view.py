@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret import embeddings as figures
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.tokenization import token_name
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
@@ -30,7 +29,8 @@ def similarity(
 ) -> Payload:
     """Return the cosine of each pair of sentences."""
     lines = lines or sentences(state, visitor, model, text_a, text_b)
-    return figures.similarity_payload(_compare(state, model, lines, pooling))
+    compared = _compare(state, model, lines, pooling)
+    return figure("similarity", texts=compared.texts, cosines=compared.cosines)
 
 
 def sentence_map(
@@ -38,7 +38,8 @@ def sentence_map(
 ) -> Payload:
     """Return the sentences in the plane of their first two principal components."""
     lines = lines or sentences(state, visitor, model, text_a, text_b)
-    return figures.map_payload(_compare(state, model, lines, pooling))
+    compared = _compare(state, model, lines, pooling)
+    return figure("sentence_map", texts=compared.texts, points=compared.map, explained=compared.explained)
 
 
 def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
         own = [token_id for token_id in encoding.ids if token_id not in tokenizer.special_ids]
         word = max((token_name(tokenizer, token_id) for token_id in own), key=len, default="")
     word = word.strip()
-    return figures.neighbours_payload(word, interpret.nearest_tokens(checkpoint, word))
+    return figure("neighbours", word=word, neighbours=interpret.nearest_tokens(checkpoint, word))
 
 
 def contexts(
@@ -77,7 +78,9 @@ def contexts(
         mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
         word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
     compared = interpret.compare_contexts(checkpoint, text_a, text_b, word.strip())
-    similarity_by_layer, path = figures.context_payloads(compared, family_notes.norm_note(checkpoint.config))
+    note = family_notes.norm_note(checkpoint.config)
+    similarity_by_layer = figure("context_similarity", norm_note=note, **vars(compared))
+    path = figure("context_paths", **vars(compared))
     return {"text_a": text_a, "text_b": text_b, "word": compared.word, "similarity": similarity_by_layer, "path": path}
 
 

@@ -9,7 +9,6 @@ from pydantic import Field
 from bertviz_lab.config import PretrainConfig, family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import facts_payload, message_payload
-from bertviz_lab.figures.strips import token_columns
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components import standalone
 from bertviz_lab.ui.lazy import checkpoints, interpret
@@ -102,11 +101,10 @@ def download(state: AppState, model: ModelName) -> None:
 
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """Return the tokens of the input with their kinds, and a note where the text is too long."""
+    """Return the encoding of the input, and a note where the text is too long."""
     checkpoint = state.models.open(model)
     encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
-    tokens = [(column["token"], column["kind"]) for column in token_columns(encoding)]
-    return {"tokens": tokens, "note": checkpoint.encoding_warning(encoding)}
+    return {"encoding": encoding, "note": checkpoint.encoding_warning(encoding)}
 
 
 def random_text(state: AppState, visitor: Visitor, model: ModelName, texts: list[Text]) -> str:

@@ -6,9 +6,7 @@ from pydantic import Field
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret import predictions as figures
-from bertviz_lab.figures.interpret.layers import surprisal_payload
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.tokenization import Tokenizer, token_text
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
@@ -48,7 +46,7 @@ def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Co
         filled = interpret.fill_mask(checkpoint, text_a, min(top_k, vocab_size), text_b, word=word.strip() or None)
     else:
         filled = interpret.FillMask(encoding, ())
-    return figures.fill_mask_payload(filled, title=checkpoint.name, vocab_size=vocab_size)
+    return figure("fill_mask", title=checkpoint.name, vocab_size=vocab_size, **vars(filled))
 
 
 def toggle_mask(
@@ -61,7 +59,8 @@ def toggle_mask(
 def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return all masked tokens filled together."""
     checkpoint = state.models.open(model)
-    return figures.joint_payload(interpret.joint_fill(checkpoint, text_a, text_b, beams=8, on_progress=report_progress))
+    filled = interpret.joint_fill(checkpoint, text_a, text_b, beams=8, on_progress=report_progress)
+    return figure("joint_fill", joint=filled.joint, independent=filled.independent)
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
@@ -71,12 +70,14 @@ def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hid
     text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
     scored = interpret.pseudo_log_likelihood(checkpoint, text_a, text_b, on_progress=report_progress)
     # A word of several pieces in place of a [MASK] moves the tokens after it.
-    return surprisal_payload(scored).having(linked=len(scored.encoding) == len(before))
+    is_linked = len(scored.encoding) == len(before)
+    return figure("pseudo_log_likelihood", linked=is_linked, **vars(scored))
 
 
 def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return whether B follows A."""
-    return figures.next_sentence_payload(interpret.next_sentence(state.models.open(model), text_a, text_b))
+    predicted = interpret.next_sentence(state.models.open(model), text_a, text_b)
+    return figure("next_sentence", is_next=predicted.is_next, is_random=predicted.is_random)
 
 
 def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
@@ -88,17 +89,18 @@ def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Paylo
         raise InputError("This model has not been fine-tuned for a task.")
     checkpoint = state.models.open(model)
     if checkpoint.kind == "BertForSequenceClassification":
-        return figures.labels_payload(interpret.classify(checkpoint, text_a, text_b.strip() or None))
+        return figure("classification", **vars(interpret.classify(checkpoint, text_a, text_b.strip() or None)))
     if checkpoint.kind == "BertForTokenClassification":
-        return figures.entities_payload(interpret.label_words(checkpoint, text_a, on_progress=report_progress))
-    return figures.answer_payload(interpret.answer_question(checkpoint, text_a, text_b, on_progress=report_progress))
+        labelled = interpret.label_words(checkpoint, text_a, on_progress=report_progress)
+        return figure("entities", text=text_a, words=labelled.words, labels=labelled.labels)
+    return figure("answer", **vars(interpret.answer_question(checkpoint, text_a, text_b, on_progress=report_progress)))
 
 
 def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return the same masked tokens by two models."""
     checkpoint = state.models.open(model)
     second = state.models.open_comparison(checkpoint, other)
-    return figures.comparison_payload(interpret.compare_fill_mask([checkpoint, second], text_a, text_b=text_b))
+    return figure("fill_comparison", **vars(interpret.compare_fill_mask([checkpoint, second], text_a, text_b=text_b)))
 
 
 # ---- words masked by a click

@@ -8,9 +8,9 @@ from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.data.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import attention_body
-from bertviz_lab.figures.interpret.attribution import attribution_payload
-from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.figures.attention import attention_body
+from bertviz_lab.figures.payload import Payload, facts_payload, figure
+from bertviz_lab.figures.results import attribution_body
 from bertviz_lab.figures.training import finetuning as figures
 from bertviz_lab.figures.training.data import Item, answer_item, examples_payload, label_item, number_item, words_item
 from bertviz_lab.figures.training.panels import TASK_SCORES
@@ -149,7 +149,7 @@ def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index)
     if first.target.kind == "word":  # a sentence has many labels: say whose this is
         start, end = first.encoding.offsets[first.target.position]
         title = f"Attribution for the prediction {first.target.title} of “{first.encoding.text_a[start:end]}”"
-    return attribution_payload(attributions, title=title)
+    return figure("attribution", title=title, **attribution_body(attributions))
 
 
 def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from pydantic import Field
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret import masking as figures
-from bertviz_lab.figures.interpret.tokens import splitting_payload, token_payload
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, figure
+from bertviz_lab.figures.results import splits_body
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
@@ -37,8 +36,9 @@ def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Pay
     """Return pieces, ids, segments, positions and attention mask."""
     checkpoint = state.models.open(model)
     encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
-    return token_payload(
-        encoding,
+    return figure(
+        "tokens",
+        encoding=encoding,
         note=checkpoint.length_warning(len(encoding.ids)),
         segments_note=family_notes.segments_note(checkpoint.config),
         positions_note=family_notes.positions_note(checkpoint.config),
@@ -52,7 +52,8 @@ def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
     tokenizer = state.models.open(model).tokenizer
     text = " ".join(text for text in (text_a, text_b) if text.strip())
     words = explain(tokenizer, text[:_MOST_EXPLAINED])
-    return splitting_payload(words, tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id))
+    unknown = tokenizer.token(tokenizer.unk_id)
+    return figure("word_splits", **splits_body(words, tokenizer.algorithm, unknown))
 
 
 def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
@@ -60,14 +61,16 @@ def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, setti
     _, given = _asked(state, model, text_a, text_b, settings)
     rule = given["rule"]
     shares = {"mask_share": rule.mask_share, "random_share": rule.random_share}
-    return figures.masking_payload(interpret.mask_text(**given), mask_probability=rule.probability, **shares)
+    masked = interpret.mask_text(**given)
+    return figure("masking", mask_probability=rule.probability, **shares, **vars(masked))
 
 
 def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
     """Return the MLM loss at each selected position."""
     checkpoint, given = _asked(state, model, text_a, text_b, settings)
     masked = interpret.mask_text(**given)
-    return figures.losses_payload(masked, interpret.masked_loss(checkpoint, masked))
+    losses = interpret.masked_loss(checkpoint, masked)
+    return figure("masked_loss", positions=losses.positions, **vars(masked))
 
 
 def statistics(
@@ -76,7 +79,7 @@ def statistics(
     """Return the outcomes of masking the text many times, next to those that the rule predicts."""
     _, given = _asked(state, model, text_a, text_b, settings)
     counts = interpret.masking_statistics(**given, draws=int(draws), on_progress=report_progress)
-    return figures.masking_statistics_payload(counts)
+    return figure("masking_statistics", draws=counts.draws, chosen=counts.chosen, outcomes=counts.outcomes)
 
 
 def epochs(
@@ -91,7 +94,8 @@ def epochs(
     static = masks == "static"
     _, given = _asked(state, model, text_a, text_b, settings)
     masked_texts = interpret.mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
-    return figures.epochs_payload(masked_texts, static)
+    tokens_of_text, outcomes = masked_texts[0].encoding.tokens, [masked.outcomes for masked in masked_texts]
+    return figure("mask_epochs", tokens=tokens_of_text, epochs=outcomes, static=static)
 
 
 def _asked(

@@ -1,0 +1,228 @@
+// Charts as data: a Plotly figure, its numbers as a table, and its captions {title, sentence, note, file}. Each
+// function is called with what Python's `figures/charts.py` sends under its name.
+//
+// Colors are the page's CSS variables, so that light and dark need no second figure. Axes are numeric with ticks that
+// carry the names: tokens and labels repeat, and a category axis would merge them. Plotly reads a little HTML in its
+// labels, so every text is escaped.
+
+import { whole } from 'lab/client/format.js';
+import { formatted, general, isNumber, peakOf, range } from 'lab/components/figures/numbers.js';
+
+/** The data colors of the page; the first two differ in lightness too. */
+const COLORS = ['var(--lab-a)', 'var(--lab-b)', 'var(--lab-kept)', 'var(--lab-mask)'];
+const [TEXT, QUIET, EDGE, PAGE] = ['text', 'quiet', 'edge', 'page'].map((name) => `var(--lab-${name})`);
+const LONGEST_NAME = 34; // characters of a name on an axis; the tooltip has all
+const LINE = 30; // characters of a line of a row's name, which has two: a phone has room for the row as well
+const [ROW, TWO_LINES, HEAD] = [26, 32, 30]; // pixels
+const MOST_LABELS = 40; // a person cannot read more, and a browser is slow to draw them
+const HYPHEN = /(?<=[\p{L}\p{N}_][\p{L}_]-)(?=[\p{L}\p{N}_]+[\p{L}_])/u;
+
+const size = (text) => [...text].length;
+
+const escaped = (text) => String(text).replace(/[\x00-\x1f\x7f]/g, ' ') // which no SVG may hold
+  .replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** What shows a text at each mark of a trace. */
+const tooltips = (texts) => ({ customdata: texts.map(escaped), hovertemplate: '%{customdata}<extra></extra>' });
+
+const shortName = (name) =>
+  (size(name) <= LONGEST_NAME ? name : `${[...name].slice(0, LONGEST_NAME - 1).join('')}…`);
+
+/** A name in up to two lines, broken at spaces and after hyphens. */
+function linesOf(name) {
+  if (size(name) <= LINE) return [name];
+  const chunks = name.split(/\s+/).filter(Boolean)
+    .flatMap((word) => word.split(HYPHEN).map((part, place) => [place ? '' : ' ', part]));
+  const lines = [[]];
+  const written = (line) => line.map(([before, part], place) => (place ? before : '') + part).join('');
+  while (chunks.length) {
+    const [[before, part]] = chunks;
+    const room = LINE - size(`${written(lines.at(-1))}${lines.at(-1).length ? before : ''}`);
+    if (size(part) <= room) lines.at(-1).push(chunks.shift());
+    else if (size(part) > LINE && room > 0) { // too long for any line: it fills this one
+      lines.at(-1).push([before, [...part].slice(0, room).join('')]);
+      chunks[0] = ['', [...part].slice(room).join('')];
+      lines.push([]);
+    } else lines.push([]);
+  }
+  if (lines.length <= 2) return lines.map(written);
+  while (lines[1].length && size(`${written(lines[1])}…`) > LINE) lines[1].pop();
+  const [first, second] = lines.slice(0, 2).map(written);
+  return second || size(first) === LINE ? [first, `${second}…`] : [`${first}…`];
+}
+
+const rowHeight = (name) => (linesOf(name).length < 2 ? ROW : TWO_LINES);
+
+/** An axis with a name at each whole number, or at evenly spaced ones if there are many. */
+function namedAxis(names, most = 400) {
+  const every = Math.max(1, Math.ceil(names.length / most));
+  const tickvals = range(names.length).filter((place) => place % every === 0);
+  const ticktext = tickvals.map((place) => escaped(shortName(names[place])));
+  return { tickmode: 'array', tickvals, ticktext, ticks: '' };
+}
+
+const namedRows = (names) => ({ tickmode: 'array', tickvals: range(names.length),
+  ticktext: names.map((name) => linesOf(name).map(escaped).join('<br>')), ticks: '', autorange: 'reversed',
+  showgrid: false, zeroline: false });
+
+/** Traces on a transparent background. */
+function figureOf(data, { height, x, y, legend = false, drag = false, margin = {}, ...more }) {
+  const axis = { gridcolor: EDGE, linecolor: EDGE, zerolinecolor: EDGE, automargin: true };
+  return { data, layout: {
+    template: {}, height, margin: { l: 8, r: 12, t: 8, b: 8, ...margin },
+    paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font: { color: TEXT, size: 12 },
+    showlegend: legend, legend: { orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom' }, hoverlabel: { align: 'left' },
+    modebar: { bgcolor: 'rgba(0,0,0,0)', color: QUIET, activecolor: TEXT }, dragmode: drag,
+    xaxis: { ...axis, ...x }, yaxis: { ...axis, ...y }, ...more,
+  } };
+}
+
+const rounded = (cell) =>
+  (typeof cell === 'number' && !Number.isInteger(cell) ? Number(cell.toFixed(6)) : cell ?? null);
+
+/** `extra` columns of the table are [[name, entries], ...]. */
+function chart(captions, body, header, rows, figure, extra = []) {
+  const table = { header: [...header, ...extra.map(([name]) => name)],
+    rows: rows.map((row, at) => [...row.map(rounded), ...extra.map(([, entries]) => entries[at])]) };
+  return { title: '', sentence: '', note: '', file: 'chart', ...captions, ...body, table, figure };
+}
+
+/** A heat map of rows of numbers; null is left white. */
+export function matrix({ values, rows, columns, row_name: rowName = '', column_name: columnName = '', unit = '',
+  words = null, texts = null, details = null, shades = values, peak = null, picks = [[], []], axis = '',
+  ...captions }) {
+  const numbers = values.map((row) => row.map((value) => (isNumber(value) ? general(value) : '')));
+  const inWords = words ?? values.map((row) => row.map(() => ''));
+  const described = (row, column) => {
+    const names = [rowName, rows[row], columnName, columns[column], inWords[row][column]].filter(Boolean).join(' ');
+    const value = values[row][column];
+    return names + (isNumber(value) ? `: ${value.toFixed(3)} ${unit}`.trimEnd() : '');
+  };
+  const most = (peak ?? peakOf(shades.flat())) || 1;
+  const trace = {
+    type: 'heatmap', z: shades, text: (texts ?? words ?? numbers).map((row) => row.map(escaped)),
+    texttemplate: '%{text}', textfont: { color: TEXT }, // Plotly's own choice, white or gray, can be too faint
+    customdata: values.map((row, at) =>
+      row.map((_, column) => escaped(details?.[at][column] ?? described(at, column)))),
+    hovertemplate: '%{customdata}<extra></extra>',
+    colorscale: [[0, 'var(--lab-shade-b)'], [0.5, PAGE], [1, 'var(--lab-shade-a)']],
+    zmin: -most, zmax: most, showscale: false, xgap: 2, ygap: 2,
+  };
+  const figure = figureOf([trace], {
+    height: Math.max(ROW, ...rows.map(rowHeight)) * rows.length + HEAD + 20 + (axis ? ROW : 0),
+    x: { ...namedAxis(columns, axis ? 8 : 400), side: 'top', title: { text: escaped(axis), standoff: 4 },
+      showgrid: false, zeroline: false },
+    y: namedRows(rows),
+  });
+  const entries = words ? words.map((line, at) => line.map((word, column) => `${word} ${numbers[at][column]}`.trim()))
+    : values;
+  const [down, across] = picks;
+  const body = { kind: 'matrix', picks: down.map((row) => across.map((column) => ({ row, column }))) };
+  return chart(captions, body, [rowName, ...columns], rows.map((name, at) => [name, ...entries[at]]), figure);
+}
+
+/** Horizontal bars: a row for each group, a bar in it for each [name, values] of `series`. */
+export function bars({ groups, series, number_format: format = '.3g', missing = '', texts = null, peak = null,
+  extra_columns: extra = [], colors = COLORS, reference = null, ranked = '', ...captions }) {
+  const labels = texts ?? series.map(([, values]) =>
+    values.map((value) => (isNumber(value) ? formatted(value, format) : missing)));
+  const numbers = series.flatMap(([, values]) => values.filter(isNumber));
+  const most = (peak ?? (format.endsWith('%') ? 1 : peakOf(numbers))) || 1;
+  const table = groups.map((group, at) => [group, ...series.map(([, values]) => values[at])]);
+  let { sentence = '' } = captions;
+  let shown = groups;
+  if (ranked && groups.length > MOST_LABELS) {
+    sentence += ` The ${MOST_LABELS} ${ranked} of ${whole(groups.length)} are drawn; the CSV has all.`;
+    shown = groups.slice(0, MOST_LABELS);
+  }
+  const traces = series.map(([name, values], place) => {
+    const written = labels[place].slice(0, shown.length);
+    return { type: 'bar', x: shown.map((_, at) => values[at] ?? 0), y: range(shown.length), orientation: 'h',
+      name: escaped(name), text: written.map(escaped), textposition: 'outside', cliponaxis: false,
+      marker: { color: colors[place % colors.length], opacity: 0.8 },
+      ...tooltips(shown.map((group, at) => `${group}${name && `, ${name}`}: ${written[at]}`)) };
+  });
+  const several = series.length > 1;
+  const isSigned = numbers.some((value) => value < 0);
+  // What stands beside a bar has room in the margin, however narrow the figure is; beside one below 0, in the figure.
+  const longest = Math.max(0, ...labels.flatMap((line) => line.slice(0, shown.length)).map(size));
+  const line = reference && { type: 'line', x0: reference[0], x1: reference[0], yref: 'paper', y0: 0, y1: 1,
+    line: { color: QUIET, width: 1.2, dash: 'dash' }, label: { text: escaped(reference[1]), textposition: 'end',
+      textangle: 0, yanchor: 'bottom', font: { color: QUIET } } };
+  const figure = figureOf(traces, {
+    height: Math.max(16 * series.length + 12, 0, ...shown.map(rowHeight)) * shown.length + 24 + (several ? 26 : 0),
+    x: { range: isSigned ? [-1.25 * most, 1.25 * most] : [0, most], visible: false, fixedrange: true, zeroline: false },
+    y: namedRows(shown), legend: several, margin: { r: isSigned ? 12 : 16 + 8 * longest }, barmode: 'group',
+    bargap: 0.25, ...(line && { shapes: [line] }),
+  });
+  const header = ['', ...series.map(([name]) => name || 'value')];
+  return chart({ ...captions, sentence: sentence.trim() }, { kind: 'bars', texts: labels }, header, table, figure,
+    extra);
+}
+
+/** Vertical bars with `details` as tooltips; those `marked` have another style, which `mark_names` names. */
+export function columns({ values, names, details, marked = [], mark_names: markNames = [], ...captions }) {
+  const marker = { color: values.map((value, at) => COLORS[marked[at] || value < 0 ? 1 : 0]),
+    opacity: values.map((_, at) => (marked[at] ? 0.45 : 0.8)) };
+  const trace = { type: 'bar', x: range(values.length), y: values, marker, ...tooltips(details) };
+  const figure = figureOf([trace], { height: 210, x: { ...namedAxis(names, 16), showgrid: false }, bargap: 0.08 });
+  const rows = names.map((name, at) => [name, values[at], details[at]]);
+  const keys = markNames.map((name, at) => [name, COLORS[at]]);
+  return chart(captions, { keys }, ['', 'value', 'detail'], rows, figure);
+}
+
+const scatter = (points, more) =>
+  ({ type: 'scatter', x: points.map(([x]) => x), y: points.map(([, y]) => y), ...more });
+
+/** A scatter plot of named points, [[x, y], ...]; `paths` are lists of points to join, in their group's color. */
+export function plane({ points, names, groups = names.map(() => 0), group_names: groupNames = [], paths = [],
+  details = names, ...captions }) {
+  const at = (places) => places.map((place) => points[place]);
+  const lines = paths.map((path, place) => scatter(at(path), { mode: 'lines',
+    line: { color: COLORS[place % COLORS.length], width: 1.5 }, hoverinfo: 'skip', showlegend: false }));
+  const marks = [...new Set(groups)].sort().map((group) => {
+    const mine = range(names.length).filter((place) => groups[place] === group);
+    return scatter(at(mine), { mode: 'markers+text', name: escaped(groupNames[group] ?? ''),
+      text: mine.map((place) => escaped(shortName(names[place]))), textposition: 'top center',
+      marker: { color: COLORS[group % COLORS.length], size: 9 }, ...tooltips(mine.map((place) => details[place])) });
+  });
+  // One scale for both directions: distances are what the picture is about.
+  const figure = figureOf([...lines, ...marks], { height: 400, x: { showticklabels: false, zeroline: false },
+    y: { showticklabels: false, zeroline: false, scaleanchor: 'x' }, legend: groupNames.length > 1, drag: 'pan' });
+  const table = names.map((name, place) => [name, ...points[place]]);
+  return chart(captions, {}, ['', 'first direction', 'second direction'], table, figure);
+}
+
+/** A scatter plot on two `axes` with names; `marked` points are crosses, and each sends its entry of `picks`. */
+export function points({ points: places, names, axes, groups, group_names: groupNames, marked, picks,
+  extra_columns: extra = [], ...captions }) {
+  const marker = { color: groups.map((group) => COLORS[group]), symbol: marked.map((mark) => (mark ? 'x' : 'circle')),
+    size: marked.map((mark) => (mark ? 8 : 5)), opacity: 0.75 };
+  const figure = figureOf([scatter(places, { mode: 'markers', marker, ...tooltips(names) })], { height: 420,
+    x: { title: { text: escaped(axes[0]) }, zeroline: false },
+    y: { title: { text: escaped(axes[1]) }, zeroline: false, range: [-0.03, 1.03] }, drag: 'pan' });
+  const body = { picks: picks.map((pick) => [{ index: pick }]),
+    keys: groupNames.map((name, at) => [name, COLORS[at]]) };
+  const table = names.map((name, place) => [name, ...places[place]]);
+  return chart(captions, body, ['example', ...axes], table, figure, extra);
+}
+
+/** Lines over named places, [name, values] each; the y-axis covers at least `low` to `high`. */
+export function lines({ places, series, place_name: placeName, low = null, high = null, details = null, dashed = [],
+  extra_columns: extra = [], ...captions }) {
+  const traces = series.map(([name, values], line) => ({
+    type: 'scatter', x: range(places.length), y: values, mode: 'lines+markers', name: escaped(name),
+    line: { color: COLORS[line % COLORS.length], width: 2, dash: dashed.includes(name) ? 'dash' : 'solid' },
+    marker: { size: 6 },
+    ...tooltips(details?.[line] ?? values.map((value, at) =>
+      `${placeName} ${places[at]}, ${name}: ${isNumber(value) ? general(value) : ''}`)),
+  }));
+  const x = { ...namedAxis(places, 14), title: { text: escaped(placeName) }, showgrid: false, zeroline: false };
+  const ends = [low, high, ...series.flatMap(([, values]) => values)].filter(isNumber);
+  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const margin = 0.04 * (most - least || 1);
+  const y = low === null && high === null ? {} : { range: [least - margin, most + margin] };
+  const figure = figureOf(traces, { height: 300, x, y, legend: series.length > 1, drag: 'zoom' });
+  const table = places.map((place, at) => [place, ...series.map(([, values]) => values[at])]);
+  return chart(captions, {}, [placeName, ...series.map(([name]) => name)], table, figure, extra);
+}
