@@ -10,7 +10,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -31,6 +31,7 @@ class LabelledText:
     text_b: str | None  # the second text; None where there is one text only
     label: Label  # the class; for multi-label classification the classes, in order; for regression the number
     row: int  # 1-based number of the row, line or record in its file, as messages name it
+    file: str = field(default="", compare=False)  # the name of that file; equal examples may be of two
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class LabelledWords:
     # as many; in the BIO scheme (IOB2) where the file's labels mark spans, whatever scheme that had
     labels: tuple[str, ...]
     row: int  # 1-based number of the line or record at which the sentence begins
+    file: str = field(default="", compare=False)  # the name of its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Question:
     answers: tuple[Answer, ...]
     row: int  # 1-based number of the question in its file
     title: str = ""  # of the article that the passage is from, where the file names one
+    file: str = field(default="", compare=False)  # the name of its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class RelatedTexts:
     negatives: tuple[str, ...]
     score: float | None  # the cosine that the two are to have, as a rule between 0 and 1; None where nobody gave one
     row: int  # 1-based number of the row, line or record in its file, as messages name it
+    file: str = field(default="", compare=False)  # the name of that file
 
     @property
     def texts(self) -> tuple[str, ...]:

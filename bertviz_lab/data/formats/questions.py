@@ -129,7 +129,7 @@ def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Q
             if unique != question.id:
                 report.repair(*_RENAMED, file, question.row)
             ids.add(unique)
-            questions.append(replace(question, id=unique))
+            questions.append(replace(question, id=unique, file=file.name))
     return questions
 
 

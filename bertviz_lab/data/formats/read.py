@@ -281,7 +281,7 @@ def _read_sentences(splits: list[_Sentences], deciding: int, known: Sequence[str
                 labels, repaired = to_bio(meant, scheme)
                 if repaired:
                     report.repair(*_CONTINUED, file, sentence.row, repaired)
-                examples.append(replace(sentence, labels=labels))
+                examples.append(replace(sentence, labels=labels, file=file.name))
         if scheme not in (PLAIN, "BIO"):
             report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
         infos = tuple(replace(file.info, scheme=scheme) for file in files)

@@ -127,7 +127,8 @@ def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport)
         if reason:
             report.drop(reason, table, number)
         else:
-            examples.append(RelatedTexts(row[columns.anchor], row[columns.positive], negatives, score, number))
+            texts = row[columns.anchor], row[columns.positive]
+            examples.append(RelatedTexts(*texts, negatives, score, number, table.name))
     return examples
 
 

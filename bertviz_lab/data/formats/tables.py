@@ -249,7 +249,7 @@ def labelled_texts(table: RawTable, columns: Columns, cells: ClassCells, report:
         elif target is None:
             reason = f"the label is no finite number ({label_column})"
         else:
-            examples.append(LabelledText(first, second, target, number))
+            examples.append(LabelledText(first, second, target, number, table.name))
         if reason:
             report.drop(reason, table, number)
     return examples

@@ -31,7 +31,7 @@ class Correction:
     @classmethod
     def of(cls, example: LabelledText, corrected: Label | None) -> Self:
         """Decide about an example."""
-        return cls(**asdict(example), corrected=corrected)
+        return cls(example.row, example.text_a, example.text_b, example.label, corrected)
 
     @property
     def example(self) -> LabelledText:

@@ -41,7 +41,8 @@ def doubt_item(
     if text in decisions:
         row["decided"] = label_words(decisions[text])
         facts.append(["decided", "keep" if decisions[text] == text.label else row["decided"]])
-    detail = f"Row {text.row}. {detail}"
+    row |= {"file": text.file, "row": text.row}
+    detail = f"Row {text.row}{text.file and f' of {text.file}'}. {detail}"
     return text_item(place, text.text_a, text.text_b, row=row, facts=facts, probability=share, detail=detail)
 
 
@@ -50,7 +51,9 @@ def alike_item(number: int, share: float, texts: Sequence[tuple[str, LabelledTex
     facts = [[split, label_words(text.label)] for split, text in texts]
     shown = [text.text_a for _, text in texts]
     detail = "the same words" if share == 1 else f"{share:.0%} of the words in common"
-    body = {"facts": facts, "texts": list(dict.fromkeys(shown))[:3], "row": {"texts": " | ".join(shown)}}
+    rows = [f"{text.file} {text.row}".strip() for _, text in texts]
+    row = {"texts": " | ".join(shown), "rows": " | ".join(rows)}
+    body = {"facts": facts, "texts": list(dict.fromkeys(shown))[:3], "row": row}
     return {"index": number, **body, "detail": detail}
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertviz_lab.data.examples import read_examples, write_examples
 from bertviz_lab.data.formats.labels import check_held_out
 from bertviz_lab.data.formats.raw import ReadOptions
 from bertviz_lab.data.formats.read import read_for_model, read_splits, read_task
@@ -51,6 +52,31 @@ def test_any_content_gives_examples_or_an_error_message(tmp_path_factory, ending
         said, examples = str(error), ()
     assert bool(said) is not bool(examples)
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("ending", "first", "second", "rows"),
+    [
+        ("csv", "text,label\n,neg\n" + table(2, ""), table(2), [3, 4, 2, 3]),
+        ("csv", "question,answer\nhow far,far\n", "question,answer\nhow old,old\nhow big,big\n", [2, 2, 3]),
+        ("conll", "the O\nman B-PER\n\nan O\nold O\nman B-PER\n", "a O\nman B-PER\n\nhe O\n", [1, 4, 1, 4]),
+        (
+            "json",
+            squad(question("a", "1890", 24)),
+            squad(question("b", "1890", 24), question("c", "1890", 24)),
+            [1, 1, 2],
+        ),
+    ],
+    ids=["texts", "related texts", "words", "questions"],
+)
+def test_an_example_knows_its_file_and_its_row_there(tmp_path, ending, first, second, rows):
+    paths = [written(tmp_path, f"{name}.{ending}", text) for name, text in (("first", first), ("second", second))]
+    examples = read_task(paths, "embeddings" if first.startswith("question,answer") else "auto").examples
+    assert [example.row for example in examples] == rows
+    ends = len(rows) - 2
+    assert [example.file for example in examples] == [paths[0].name] * ends + [paths[1].name] * 2
+    write_examples(tmp_path / "kept.jsonl", examples)
+    assert [example.file for example in read_examples(tmp_path / "kept.jsonl")] == [e.file for e in examples]
 
 
 def test_a_pair_of_files_has_one_task_and_one_label_set(tmp_path):
@@ -160,7 +186,7 @@ def test_a_file_that_is_given_twice_is_read_once_and_noted(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is a PNG picture"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is a PNG picture, not text; give a file of text instead"),
         (bytes(range(256)) * 20, "is not text"),
         (b"", "is empty"),
         (b"\n\n \n", "holds only blank lines"),

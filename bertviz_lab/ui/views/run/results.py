@@ -113,7 +113,7 @@ def examples(
 def table(
     state: AppState, visitor: Visitor, run_id: Word, row: Index | None = None, column: Index | None = None
 ) -> list[dict[str, Any]]:
-    """Return all of these examples for a file, each with its row in the file that it was read from."""
+    """Return all of these examples for a file, each with the file that it was read from and its row there."""
     results, places, _ = _of_cell(state, visitor, run_id, row, column)
     return [_item(results, place)["row"] for place in places]
 
@@ -214,9 +214,9 @@ def listed_view(
 
 
 def _item(results: "interpret.Results", place: int) -> Item:
-    """Return the example at a place of the held-out set, with its row in its file."""
-    item = _drawn(results, place)
-    return item | {"row": {"row": results.examples[place].row} | item["row"]}
+    """Return the example at a place of the held-out set, with its file and its row there."""
+    item, example = _drawn(results, place), results.examples[place]
+    return item | {"row": {"file": example.file, "row": example.row} | item["row"]}
 
 
 def _drawn(results: "interpret.Results", place: int) -> Item:
