@@ -95,7 +95,7 @@ def app_command(options: argparse.Namespace) -> int:
     for address in served:
         print(f"BertViz Lab is open at {address}", flush=True)
         if settings.workshop:
-            room = participants_address(settings.public_url, address)
+            room = participants_address(settings, address)
             print(f"Participants open {room}")
             print(f"The leader opens {room}leader?key={quote(settings.leader_key)}", flush=True)
     return 0

@@ -38,6 +38,7 @@ class Settings:
     metrics_token: str = field(default="", repr=False)
     workshop: str = ""  # the name of a workshop on this page
     leader_key: str = field(default="", repr=False)  # opens the page of its leader
+    loopback: bool = False  # the page listens at this machine's own address: no other machine reaches it directly
     public_url: str = ""  # where participants find the page, with a slash at its end; "" where this machine's is right
     language: str = ENGLISH.code  # of the course, unless a visitor asks for another one
     browser_engine: str = "auto"  # whether shipped models are offered to visitors' own browsers: one of ENGINES
@@ -108,6 +109,7 @@ class Settings:
             # A Space is reached through the hub's proxy only, whose addresses change.
             trusted_proxies=proxies or (("*",) if space else LOCAL_HOSTS),
             space=space,
+            loopback=host in LOCAL_HOSTS,
             metrics=metrics or bool(environment.get("BERTVIZ_LAB_METRICS_TOKEN")),
             metrics_token=environment.get("BERTVIZ_LAB_METRICS_TOKEN", ""),
             workshop=workshop,

@@ -7,7 +7,7 @@ import segno
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.guard.addresses import ip_address
-from bertviz_lab.ui.settings import LOCAL_HOSTS
+from bertviz_lab.ui.settings import LOCAL_HOSTS, Settings
 from bertviz_lab.ui.workshop.machine import addresses_of_machine
 
 _PUBLIC = re.compile(r"https?://[\w.:\[\]-]+(/[\w./-]*)?")
@@ -20,10 +20,13 @@ def checked_address(text: str) -> str:
     return text and text.rstrip("/") + "/"
 
 
-def participants_address(public: str, asked: str) -> str:
-    """Return what participants type: the public address, else the asked one, with a host that they can reach."""
-    if public:
-        return public
+def participants_address(settings: Settings, asked: str) -> str:
+    """Return what participants type: the public address, else the asked one, with a host that they can reach.
+
+    Nobody reaches a page that listens at loopback, unless a proxy was asked: its address is the asked one.
+    """
+    if settings.public_url or settings.loopback:
+        return settings.public_url or asked
     parts = urlsplit(asked)
     host = parts.hostname or ""
     literal = ip_address(host)

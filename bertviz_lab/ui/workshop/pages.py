@@ -42,7 +42,11 @@ def leader_page(settings: Settings, address: str, room: Room | None, say: Langua
         links=links | {"handout": say("Handout"), "leader/handout": say("Handout with answers")},
         languages=languages(),
         has_room=room is not None,
-        others=[other for other in addresses_of_machine() if other not in address] if settings.shared else [],
+        others=[
+            other
+            for other in addresses_of_machine()
+            if settings.shared and not settings.loopback and other not in address
+        ],
         lessons=translated(LESSONS, say),
         in_each_lesson=IN_EACH_LESSON,
         plans=[(plan, _shares(plan, settings, people, say)) for plan in translated(PLANS, say)],

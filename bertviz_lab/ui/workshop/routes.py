@@ -99,7 +99,7 @@ class _Workshop:
     def address(self, request: Request) -> str:
         """Return where participants open the page, as far as this request tells; nobody else reaches a local page."""
         settings, asked = self.state.settings, str(request.base_url)
-        return participants_address(settings.public_url, asked) if settings.shared else asked
+        return participants_address(settings, asked) if settings.shared else asked
 
     def for_leader(self, answer: Answer) -> Answer:
 

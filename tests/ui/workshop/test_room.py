@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,12 +184,19 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_participants_get_an_address_that_their_machines_reach(public: str, asked: str, address: str) -> None:
-    assert participants_address(public, asked) == address
+    assert participants_address(Settings(public_url=public), asked) == address
+
+
+def test_a_page_at_loopback_names_no_address_of_the_network(tmp_path: Path) -> None:
+    local = Settings.for_host("127.0.0.1", tmp_path, 1, {}, workshop="Room")
+    assert participants_address(local, "http://127.0.0.1:7860/") == "http://127.0.0.1:7860/"
+    open_page = Settings.for_host("0.0.0.0", tmp_path, 1, {}, workshop="Room")
+    assert participants_address(open_page, "http://127.0.0.1:7860/") == "http://192.168.1.5:7860/"
 
 
 def test_a_machine_without_a_network_has_its_own_address_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertviz_lab.ui.workshop.address.addresses_of_machine", list)
-    assert participants_address("", "http://127.0.0.1:7860/") == "http://127.0.0.1:7860/"
+    assert participants_address(Settings(), "http://127.0.0.1:7860/") == "http://127.0.0.1:7860/"
 
 
 def test_a_public_address_ends_with_a_slash_or_is_refused() -> None:
