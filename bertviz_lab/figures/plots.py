@@ -92,14 +92,14 @@ def blank_figure(
         {
             "template": {},
             "height": height,
-            "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+            "margin": {"l": 8, "r": 34 if drag else 12, "t": 8, "b": 8},  # the tool bar is beside the plot, not over it
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"color": TEXT, "size": 12},
             "showlegend": legend,
             "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             "hoverlabel": {"align": "left"},
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": TEXT},
+            "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": TEXT},
             "dragmode": drag,
             "xaxis": axis,
             "yaxis": axis,

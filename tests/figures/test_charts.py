@@ -25,21 +25,44 @@ def test_a_matrix_has_its_numbers_or_words_in_cells_and_table() -> None:
     assert body["peak"] == 2.0
     assert body["table"] == {"header": ["", "x", "y"], "rows": [["a", 0.5, None], ["b", -2.0, 1.0]]}
     (trace,) = body["figure"]["data"]
-    assert trace["text"] == [["0.5", ""], ["-2", "1"]]
+    assert trace["text"] == [["0.50", ""], ["-2.00", "1.00"]]
     assert trace["textfont"]["color"] == "var(--lab-text)"
     assert [color[6:-1] for _, color in trace["colorscale"]] == ["lab-shade-b", "lab-page", "lab-shade-a"]
     words = matrix([[0.25]], "a", "x", words=[["cat"]])
-    assert (words["texts"], words["table"]["rows"]) == ([["cat"]], [["a", "cat 0.25"]])
+    assert (words["texts"], words["table"]["rows"]) == ([["cat"]], [["a", "cat 0.250"]])
     counts = matrix([[3, 1]], "a", "xy", texts=[["3!", ""]], shades=np.array([[0.75, -0.25]]), picks=([7], [8, 9]))
     assert (counts["texts"], counts["table"]["rows"]) == ([["3!", ""]], [["a", 3, 1]])
     assert counts["figure"]["data"][0]["z"] == [[0.75, -0.25]]
     assert counts["picks"] == [[{"row": 7, "column": 8}, {"row": 7, "column": 9}]]
 
 
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        ((0.00726, 2.4, -0.0892), ["0.01", "2.40", "-0.09"]),
+        ((-0.0001, 0.5), ["0.000", "0.500"]),
+        ((1234.5, 0.1), ["1,235", "0"]),
+        ((3e-7, -2e-9), ["0.000000", "0.000000"]),
+        ((3, 1200), ["3", "1,200"]),
+    ],
+)
+def test_the_numbers_of_a_picture_have_one_format(numbers: tuple[float, ...], texts: list[str]) -> None:
+    assert matrix([numbers], "a", "xyz"[: len(numbers)])["texts"] == [texts]
+
+
+def test_a_color_scale_is_named_with_its_range_and_unit() -> None:
+    cat = Target("token", 1, 2, "cat")
+    ablation = HeadAblation(encoding(SENTENCE), cat, 0.0, np.array([[2.0, -0.25]]), np.array([1.0]))
+    unit = "log-probability, in nats"
+    keys = shown(figure("head_ablation", **vars(ablation)))["keys"]
+    assert keys == [[f"−2.00 {unit}", "var(--lab-shade-b)"], ["0", "var(--lab-page)"],
+                    [f"2.00 {unit}", "var(--lab-shade-a)"]]  # fmt: skip
+
+
 def test_bars_have_labels_a_peak_and_a_table() -> None:
     series = [("one", [0.5, 0.25]), ("two", [0.1, None])]
     body = shown(bars_payload(["cat", "dog"], series, title="T", extra_columns=[("seen", [7, 8])]))
-    assert (body["layout"]["xaxis"]["range"], body["series"][1]["texts"]) == ([0, 0.5], ["0.1", ""])
+    assert (body["layout"]["xaxis"]["range"], body["series"][1]["texts"]) == ([0, 0.5], ["0.100", ""])
     rows = [["cat", 0.5, 0.1, 7], ["dog", 0.25, None, 8]]
     assert body["table"] == {"header": ["", "one", "two", "seen"], "rows": rows}
     shares = shown(bars_payload(["cat", "dog"], series, title="T", number_format=".0%", missing="none"))
@@ -52,7 +75,7 @@ def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     body = shown(figure("head_ablation", off=[(0, 0)], **vars(ablation)))
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
-    assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
+    assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1.00"]]
     assert not shown(figure("head_ablation", **vars(ablation)))["picks"]
 
 
@@ -69,6 +92,7 @@ def test_effects_on_a_number_are_not_said_to_be_log_probabilities(is_regression:
     strip = str(shown(figure("attribution", **attribution_body([zero]))))
     assert f"Loss in {quantity}" in strip
     assert ("log" in strip) != is_regression
+    assert ("With this text “stars”" in strip) != is_regression, "a token in a sentence is told from its words"
 
 
 def test_text_and_numbers_come_back_and_no_tag_can_be_read_out():

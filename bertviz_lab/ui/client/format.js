@@ -14,6 +14,16 @@ export function short(number) {
   return number.toFixed(size < 10 ? 3 : size < 100 ? 2 : 1);
 }
 
+/** A function that writes the numbers of one picture or column: whole, or with the decimals of three digits of the
+ * largest (`aligned_format` of figures/plots.py). */
+export function aligned(numbers) {
+  const known = numbers.filter(Number.isFinite);
+  if (known.every(Number.isInteger)) return whole;
+  const digits = Math.min(Math.max(2 - Math.floor(Math.log10(Math.max(...known.map(Math.abs)))), 0), 6);
+  return (number) => (Number(number.toFixed(digits)) + 0).toLocaleString('en-US',
+    { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return '–';
   const total = Math.max(0, Math.round(seconds));

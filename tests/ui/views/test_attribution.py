@@ -148,7 +148,9 @@ def test_a_prediction_changes_without_a_head_and_with_a_causal_mask(session: App
 
 
 def test_an_intervention_is_named(session: AppState) -> None:
-    assert facts(ask(session, "intervention"))["Changed"] == "nothing changed yet"
+    unchanged = ask(session, "intervention")
+    assert facts(unchanged)["Changed"] == "nothing changed yet"
+    assert len(shown(unchanged["chart"])["series"]) == 1, "nothing is drawn twice"
     named = facts(ask(session, "intervention", ablated=[[1, 0], [0, 1]], causal=True))["Changed"]
     assert named == "without layer 1 head 2, layer 2 head 1 and causal mask"
     assert facts(ask(session, "intervention", A, B, kind="next", segments="zero"))["Changed"] == "all segment ids 0"

@@ -53,7 +53,7 @@ export function activation_patching({ encoding: { tokens }, target, direction, c
     : ['clean', 'corrupted', 'is lost'];
   const unit = target.is_regression ? '' : 'nats';
   return matrix({
-    values: effects, rows: layerNames(effects.length, component), texts, unit, axis: isWide ? 'token' : '',
+    values: effects, rows: layerNames(effects.length, component), texts, unit, scale: unit, axis: isWide ? 'token' : '',
     columns: isHead ? effects[0].map((_, head) => String(head + 1)) : tokens, column_name: isHead ? 'head' : '',
     peak: Math.max(Math.abs(total), peakOf(effects.flat())) || 1,
     picks: [range(effects.length), range(effects[0].length)],
@@ -95,13 +95,13 @@ export function logit_decomposition({ target, direction, logit, embeddings, head
   ];
   const total = rows.reduce((sum, [, value]) => sum + value, 0);
   if (rows.length > MOST_BARS) rows.sort((one, other) => Math.abs(other[1]) - Math.abs(one[1]));
-  const against = target.against ? ` minus that of ${target.against.name}` : '';
+  const against = target.against ? ` minus that of “${target.against.name}”` : '';
   return bars({
     groups: rows.map(([name]) => name), number_format: '+.2f', ranked: 'largest contributions', file: 'decomposition',
     series: [['added to the logit', rows.map(([, value]) => value)],
       [`${isDenoising(direction) ? 'restored' : 'lost'} when patched`, rows.map(([, , effect]) => effect)]],
     peak: 1.25 * peakOf(rows.flatMap((row) => row.slice(1)).filter(isNumber)), // room for the numbers
-    title: `Components of the logit of ${target.name}${against}`,
+    title: `Components of the logit of “${target.name}”${against}`,
     sentence: `The contributions sum to ${total.toFixed(4)}; the model computes ${logit.toFixed(4)}. Next to them is `
       + `the effect of patching the same component (${direction}).`,
     note: 'Direct contributions only, at the position of the prediction: what a component does through later ones is '

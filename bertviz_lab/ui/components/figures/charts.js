@@ -5,12 +5,14 @@
 // carry the names: tokens and labels repeat, and a category axis would merge them. Plotly reads a little HTML in its
 // labels, so every text is escaped.
 
-import { whole } from 'lab/client/format.js';
-import { formatted, general, isNumber, peakOf, range } from 'lab/components/figures/numbers.js';
+import { aligned, whole } from 'lab/client/format.js';
+import { formatted, isNumber, peakOf, range } from 'lab/components/figures/numbers.js';
 
 /** The data colors of the page; the first two differ in lightness too. */
 const COLORS = ['var(--lab-a)', 'var(--lab-b)', 'var(--lab-kept)', 'var(--lab-mask)'];
 const [TEXT, QUIET, EDGE, PAGE] = ['text', 'quiet', 'edge', 'page'].map((name) => `var(--lab-${name})`);
+/** The first two as the full shade of a cell, on which text can be read. */
+const SHADES = ['var(--lab-shade-a)', 'var(--lab-shade-b)'];
 const LONGEST_NAME = 34; // characters of a name on an axis; the tooltip has all
 const LINE = 30; // characters of a line of a row's name, which has two: a phone has room for the row as well
 const [ROW, TWO_LINES, HEAD] = [26, 32, 30]; // pixels
@@ -69,10 +71,11 @@ const namedRows = (names) => ({ tickmode: 'array', tickvals: range(names.length)
 function figureOf(data, { height, x, y, legend = false, drag = false, margin = {}, ...more }) {
   const axis = { gridcolor: EDGE, linecolor: EDGE, zerolinecolor: EDGE, automargin: true };
   return { data, layout: {
-    template: {}, height, margin: { l: 8, r: 12, t: 8, b: 8, ...margin },
+    // The tool bar is beside the plot, not over it.
+    template: {}, height, margin: { l: 8, r: drag ? 34 : 12, t: 8, b: 8, ...margin },
     paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font: { color: TEXT, size: 12 },
     showlegend: legend, legend: { orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom' }, hoverlabel: { align: 'left' },
-    modebar: { bgcolor: 'rgba(0,0,0,0)', color: QUIET, activecolor: TEXT }, dragmode: drag,
+    modebar: { orientation: 'v', bgcolor: 'rgba(0,0,0,0)', color: QUIET, activecolor: TEXT }, dragmode: drag,
     xaxis: { ...axis, ...x }, yaxis: { ...axis, ...y }, ...more,
   } };
 }
@@ -87,11 +90,13 @@ function chart(captions, body, header, rows, figure, extra = []) {
   return { title: '', sentence: '', note: '', file: 'chart', ...captions, ...body, table, figure };
 }
 
-/** A heat map of rows of numbers; null is left white. */
+/** A heat map of rows of numbers; null is left white. `scale` is what the colors show, such as "cosine", for a
+ * legend. */
 export function matrix({ values, rows, columns, row_name: rowName = '', column_name: columnName = '', unit = '',
   words = null, texts = null, details = null, shades = values, peak = null, picks = [[], []], axis = '',
-  ...captions }) {
-  const numbers = values.map((row) => row.map((value) => (isNumber(value) ? general(value) : '')));
+  scale = '', ...captions }) {
+  const written = aligned(values.flat());
+  const numbers = values.map((row) => row.map((value) => (isNumber(value) ? written(value) : '')));
   const inWords = words ?? values.map((row) => row.map(() => ''));
   const described = (row, column) => {
     const names = [rowName, rows[row], columnName, columns[column], inWords[row][column]].filter(Boolean).join(' ');
@@ -105,7 +110,7 @@ export function matrix({ values, rows, columns, row_name: rowName = '', column_n
     customdata: values.map((row, at) =>
       row.map((_, column) => escaped(details?.[at][column] ?? described(at, column)))),
     hovertemplate: '%{customdata}<extra></extra>',
-    colorscale: [[0, 'var(--lab-shade-b)'], [0.5, PAGE], [1, 'var(--lab-shade-a)']],
+    colorscale: [[0, SHADES[1]], [0.5, PAGE], [1, SHADES[0]]],
     zmin: -most, zmax: most, showscale: false, xgap: 2, ygap: 2,
   };
   const figure = figureOf([trace], {
@@ -117,16 +122,20 @@ export function matrix({ values, rows, columns, row_name: rowName = '', column_n
   const entries = words ? words.map((line, at) => line.map((word, column) => `${word} ${numbers[at][column]}`.trim()))
     : values;
   const [down, across] = picks;
-  const body = { kind: 'matrix', picks: down.map((row) => across.map((column) => ({ row, column }))) };
+  const end = `${written(most)} ${scale}`;
+  const low = shades.flat().some((value) => value < 0) ? [[`−${end}`, SHADES[1]]] : [];
+  const body = { kind: 'matrix', picks: down.map((row) => across.map((column) => ({ row, column }))),
+    ...(scale && { keys: [...low, ['0', PAGE], [end, SHADES[0]]] }) };
   return chart(captions, body, [rowName, ...columns], rows.map((name, at) => [name, ...entries[at]]), figure);
 }
 
 /** Horizontal bars: a row for each group, a bar in it for each [name, values] of `series`. */
-export function bars({ groups, series, number_format: format = '.3g', missing = '', texts = null, peak = null,
+export function bars({ groups, series, number_format: format = '', missing = '', texts = null, peak = null,
   extra_columns: extra = [], colors = COLORS, reference = null, ranked = '', ...captions }) {
-  const labels = texts ?? series.map(([, values]) =>
-    values.map((value) => (isNumber(value) ? formatted(value, format) : missing)));
   const numbers = series.flatMap(([, values]) => values.filter(isNumber));
+  const write = format ? (value) => formatted(value, format) : aligned(numbers);
+  const labels = texts ?? series.map(([, values]) =>
+    values.map((value) => (isNumber(value) ? write(value) : missing)));
   const most = (peak ?? (format.endsWith('%') ? 1 : peakOf(numbers))) || 1;
   const table = groups.map((group, at) => [group, ...series.map(([, values]) => values[at])]);
   let { sentence = '' } = captions;
@@ -210,12 +219,13 @@ export function points({ points: places, names, axes, groups, group_names: group
 /** Lines over named places, [name, values] each; the y-axis covers at least `low` to `high`. */
 export function lines({ places, series, place_name: placeName, low = null, high = null, details = null, dashed = [],
   extra_columns: extra = [], ...captions }) {
+  const written = aligned(series.flatMap(([, values]) => values));
   const traces = series.map(([name, values], line) => ({
     type: 'scatter', x: range(places.length), y: values, mode: 'lines+markers', name: escaped(name),
     line: { color: COLORS[line % COLORS.length], width: 2, dash: dashed.includes(name) ? 'dash' : 'solid' },
     marker: { size: 6 },
     ...tooltips(details?.[line] ?? values.map((value, at) =>
-      `${placeName} ${places[at]}, ${name}: ${isNumber(value) ? general(value) : ''}`)),
+      `${placeName} ${places[at]}, ${name}: ${isNumber(value) ? written(value) : ''}`)),
   }));
   const x = { ...namedAxis(places, 14), title: { text: escaped(placeName) }, showgrid: false, zeroline: false };
   const ends = [low, high, ...series.flatMap(([, values]) => values)].filter(isNumber);

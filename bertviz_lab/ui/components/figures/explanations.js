@@ -1,9 +1,9 @@
 // What a prediction rests on: its tokens, its heads, and what it is after an intervention. A target is {kind, position,
 // index, name, against, is_regression}: `against` is the class that it is contrasted with, or null.
 
-import { percent, whole } from 'lab/client/format.js';
+import { aligned, percent, whole } from 'lab/client/format.js';
 import { bars, matrix } from 'lab/components/figures/charts.js';
-import { general, joined, peakOf, range, signed } from 'lab/components/figures/numbers.js';
+import { joined, peakOf, range, signed } from 'lab/components/figures/numbers.js';
 import { scoreRow, strip } from 'lab/components/figures/strips.js';
 
 const NOT_AN_EXPLANATION = 'Attention weights show where a head gathers information, not its effect on the prediction: '
@@ -77,11 +77,12 @@ export function head_ablation({ target, baseline, without_head: withoutHead, wit
   const effects = withoutHead.map((row) => row.map((score) => baseline - score));
   const values = effects.map((row, layer) => [...row, baseline - withoutLayer[layer]]);
   const [layers, heads] = [effects.length, effects[0].length];
-  const texts = values.map((row) => row.map((value) => general(value)));
+  const texts = values.map((row) => row.map(aligned(values.flat())));
   for (const [layer, head] of off ?? []) if (layer < layers && head < heads) texts[layer][head] = 'off';
   return matrix({
     values, rows: range(layers).map((layer) => `layer ${layer + 1}`), texts, column_name: 'head', file: 'heads',
     columns: [...range(heads).map((head) => String(head + 1)), 'all'], peak: peakOf(effects.flat()) || 1,
+    scale: quantityOf(target) + (target.is_regression ? '' : ', in nats'),
     unit: target.is_regression ? '' : 'nats', picks: off ? [range(layers), range(heads + 1)] : [[], []],
     title: `Effect of each head on ${titleOf(target)}`,
     sentence: 'Ablated one at a time: blue heads support the prediction, brown ones oppose it; the last column ablates '

@@ -18,7 +18,8 @@ export function logit_lens({ target, layers, masks = [], is_prenorm: isPrenorm =
   const isStable = first >= 0 && ranks.slice(first).every((rank) => rank === 1);
   const candidates = (name) => layers.map((layer) => layer.candidates.map((one) => one[name]));
   return matrix({
-    values: candidates('probability'), rows: names, words: candidates('token'), peak: 1, file: 'logit-lens',
+    values: candidates('probability'), rows: names, words: candidates('token'), peak: 1, scale: 'probability',
+    file: 'logit-lens',
     columns: layers[0].candidates.map((_, rank) => `top ${rank + 1}`),
     title: `Logit lens: ${which}the prediction at every layer`,
     sentence: `The ${isPrenorm ? 'final LayerNorm and the MLM head' : 'MLM head'} applied to the hidden state of every `
@@ -95,7 +96,7 @@ export function similarity({ texts, cosines }) {
   const apart = cosines.flatMap((row, at) => row.filter((_, column) => column !== at));
   const least = apart.length ? Math.min(...apart) : 0;
   return matrix({ values: cosines, rows: numbered(texts), columns: texts.map((_, at) => String(at + 1)), peak: 1,
-    column_name: 'and', title: 'Cosine similarity of the sentences', file: 'similarity',
+    scale: 'cosine', column_name: 'and', title: 'Cosine similarity of the sentences', file: 'similarity',
     sentence: 'Cosine between the sentence embeddings: 1 is the same direction.',
     note: least > ALL_SIMILAR ? `Every pair has at least ${least.toFixed(2)}: the embeddings of a model that was not `
       + 'trained for sentence similarity are all similar. Compare pairs rather than absolute values (Reimers and '
