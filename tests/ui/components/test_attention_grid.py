@@ -224,6 +224,23 @@ def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Visit):
     expect(page.locator("#attention .legend")).to_contain_text("share of attention to special tokens")
 
 
+def test_heads_are_sorted_by_the_weight_of_the_cell_that_is_selected(visit: Visit):
+    page = visit()
+    weights = attention(4, 4, SIZE)
+    sort = page.locator("#attention").get_by_label("Sort heads")
+    for row, column in ((4, 3), (8, 6)):
+        walk(page, *["ArrowDown"] * row, *["ArrowRight"] * column)
+        sort.select_option(f"weight from {SENTENCE[row]} ({row}) to {SENTENCE[column]} ({column})")
+        order = [divmod(int(i), 4) for i in np.argsort(-weights[..., row, column], axis=None, kind="stable")]
+        cells = page.locator("#attention .grid canvas")
+        shown = cells.evaluate_all(
+            "nodes => nodes.map(node => [Number(node.dataset.layer), Number(node.dataset.head)])"
+        )
+        assert [tuple(place) for place in shown] == order
+        best = weights[(*order[0], row, column)]
+        expect(page.locator("#attention .ranked .name").first).to_contain_text(f"{best:.2f}")
+
+
 def test_averages_and_rollout_are_those_of_the_weights(visit: Visit):
     page = visit()
     more(page)

@@ -30,14 +30,23 @@ function decode(code, top, signed) {
   return Math.sign(root) * root * root;
 }
 
-function decodeAll(codes, signed) {
-  const top = codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255;
-  return Float32Array.from(codes, (code) => decode(code, top, signed));
-}
+const topOf = (codes) => (codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255);
+
+const decodeAll = (codes, signed) => Float32Array.from(codes, (code) => decode(code, topOf(codes), signed));
 
 /** The weights of one head. */
 export const headWeights = (data, layer, head) =>
   decodeAll(squareOf(data.stored.get(layer), head, data), data.signed);
+
+/** The weight of one cell in each head, as a metric of heads: {title, says, values}; NaN for layers not sent. */
+export function cellMetric(data, row, column) {
+  const heads = [...Array(data.heads).keys()];
+  const weightIn = (codes, head) =>
+    decode(squareOf(codes, head, data)[row * data.size + column], topOf(codes), data.signed);
+  const title = `${data.number} from ${data.tokens[row]} (${row}) to ${data.tokens[column]} (${column})`;
+  return { title, says: 'of the cell that is selected', values: [...Array(data.layers).keys()].map((layer) =>
+    heads.map((head) => (data.stored.has(layer) ? weightIn(data.stored.get(layer), head) : NaN))) };
+}
 
 /** The largest weight of a head, whichever its sign. */
 export const peakOf = (data, layer, head) => largest(headWeights(data, layer, head));

@@ -2,9 +2,9 @@
 
 import { barRow, choices, elements, h, makeField, makeTable, payloadView, setText } from 'lab/client/dom.js';
 import { percent, plural } from 'lab/client/format.js';
-import { pictureOf, saveButtons, saveDrawing, savePng } from 'lab/client/saving.js';
+import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import {
-  QUARTERS, SCALES, headWeights, isPlain, largest, meanWeights, rampOf, reachOf, readAttention,
+  QUARTERS, SCALES, cellMetric, headWeights, isPlain, largest, meanWeights, rampOf, reachOf, readAttention,
   rollout, scaleOf, specialShare, throughLens,
 } from 'lab/components/attention/attention_data.js';
 import { makeHeatmap } from 'lab/components/attention/attention_heatmap.js';
@@ -17,9 +17,10 @@ const GONE = 'The server no longer keeps this computation: change the text, or r
 export default payloadView('Type a text to see which tokens each head attends to.', attentionGrid);
 
 /** `memory` keeps what was chosen as texts: {kept(name), keep({name: text, ...})}. */
-function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server, selection, savePage }) {
+function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server, selection, savePage, captionOf }) {
   const START = { layer: 0, head: 0, of: 'head', rows: [1], column: null, scale: 'sqrt', form: 'map', quarter: 'all',
     special: 'shown', order: '' };
+  const CELL = 'cell'; // heads are sorted by the weight of the cell that is selected
   const state = { ...START };
   let data = null;
   let seen = null; // the weights on show in detail, through the lens
@@ -63,20 +64,22 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
   const knobs = h('details.knobs', { 'data-noexport': '' }, h('summary', 'Filters and aggregates'),
     h('div.bar', chosen.quarter.node, chosen.special.node, together.node));
   const titled = (...words) => [data.title, ...words].filter(Boolean).join(' · ');
-  const saveGrid = saveButtons('the picture of all heads',
-    { PNG: () => savePng('attention-all-heads.png', pictureOf(gridHost, titled(scaleWords())), 4) });
-  const saveHead = saveDrawing('this head', headFile,
-    { picture: pictureOfHead, rows: tableRows, body: table, savePage: savePage && (() => savePage('attention')) });
+  const saveGrid = saveDrawing('the picture of all heads', () => 'attention-all-heads', { pixels: 4, captionOf,
+    picture: () => pictureOf(gridHost, titled(scaleWords())), words: () => titled('all heads', scaleWords()) });
+  const saveHead = saveDrawing('this head', headFile, { picture: pictureOfHead, rows: tableRows, body: table, captionOf,
+    words: () => titled(headWords(), scaleWords()), savePage: savePage && (() => savePage('attention')) });
   const legend = h('div.legend.small', h('div', { 'aria-hidden': 'true' }, legendBar, legendTicks), legendText);
-  content.append(h('div.bar', title, h('div.push', chosen.scale.node)), knobs, h('div.split',
-    h('div.all', h('div.bar', h('p.heading', 'All heads'), order.node, saveGrid), gridHost, note, legend, guide),
-    h('div.one', h('div.bar', headName, chosen.form.node, saveHead), mapHost, linesHost, readout, shareWords, pair,
+  content.append(h('div.bar', title, knobs, h('div.push', chosen.scale.node)), h('div.split',
+    h('div.all', h('div.bar', order.node, saveGrid), gridHost, note, legend, guide),
+    h('div.one', h('div.bar', headName, chosen.form.node, saveHead), readout, mapHost, linesHost, shareWords, pair,
     strongestHost)));
 
   const real = (number) => number * (data.unit ?? 1); // scores are sent in units of the largest
   const scaleWords = () => `Colors: ${scaleOf(data, state.scale).says}.`;
   const lens = () => ({ quarter: state.quarter, special: state.special });
-  const look = () => ({ scale: state.scale, lens: lens(), order: state.order });
+  const look = () => ({ scale: state.scale, lens: lens(), metric: metricOf(state.order) });
+  /** What heads are sorted by; undefined where they are not. */
+  const metricOf = (name) => (name === CELL ? cellMetric(data, state.rows[0], state.column) : data.metrics?.[name]);
   const weightAt = (row, column) => seen[row * data.size + column];
 
   function headWords() {
@@ -106,7 +109,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     state.layer = data.stored.has(layer) ? layer : [...data.stored.keys()].at(-1);
     state.head = Math.min(state.head, data.heads - 1);
     state.rows = [...new Set(state.rows.map((row) => Math.min(row, data.size - 1)))];
-    if (!data.metrics?.[state.order]) state.order = '';
+    if (state.order !== CELL && !metricOf(state.order)) state.order = '';
     const isPaired = data.segments.includes(1);
     if (!isPaired) state.quarter = 'all';
     chosen.quarter.node.hidden = !isPaired;
@@ -114,9 +117,6 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     chosen.special.inputs.get('renormalised').closest('label').hidden = data.signed;
     if (data.signed && state.special === 'renormalised') state.special = 'hidden';
     for (const [name, { inputs }] of Object.entries(chosen)) inputs.get(state[name]).checked = true;
-    order.node.hidden = !data.metrics;
-    order.setOptions([['', 'by layer'],
-      ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
     const isPossible = { head: true, layer: true, all: isWhole, rollout: isWhole && data.bits === 16 };
     if (!isPossible[state.of]) state.of = 'head';
     together.setOptions(Object.entries(TOGETHER).filter(([of]) => isPossible[of]), state.of);
@@ -139,7 +139,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
   /** Take over what was chosen before; it may come from an address, so only what is known is taken. */
   function restore() {
     const isKnown = (name, text) => chosen[name]?.inputs.has(text)
-      ?? Object.hasOwn(name === 'of' ? TOGETHER : data.metrics ?? {}, text);
+      ?? Object.hasOwn(name === 'of' ? TOGETHER : { ...data.metrics, [CELL]: '' }, text);
     for (const [name, first] of Object.entries(START)) {
       const text = memory.kept(name);
       if (typeof first === 'string' && isKnown(name, text)) state[name] = text;
@@ -152,9 +152,15 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
 
   function draw() {
     together.set(state.of);
+    drawHead();
+  }
+
+  /** All heads, in the order that the selected cell may decide. */
+  function drawGrid() {
+    const metrics = Object.entries({ ...data.metrics, [CELL]: metricOf(CELL) });
+    order.setOptions([['', 'by layer'], ...metrics.map(([name, { title: words }]) => [name, words])], state.order);
     overview.show(data, look());
     overview.mark(state.layer, state.head);
-    drawHead();
   }
 
   const chooseHead = (layer, head) => change({ layer, head, of: state.of === 'all' ? 'head' : state.of });
@@ -176,6 +182,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     if (state.form === 'map') {
       heatmap.show(data, { name: headWords(), weights: seen, peak, scale: state.scale }, state.rows[0], state.column);
     } else showLines(data, seen, state.rows, (weight) => SCALES[state.scale].place(weight, peak));
+    drawGrid();
     drawLegend(peak);
     tell();
     drawTop();
@@ -193,6 +200,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     if (!settled) return;
     const turned = state.rows.length > 1 || row !== state.rows[0];
     keep({ rows: [row], column });
+    drawGrid();
     showPair();
     if (turned) drawTop();
     selection.choose(row);
@@ -251,7 +259,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     legendTicks.replaceChildren(...ticks(peak).map((tick) =>
       h('span', { style: `left: ${100 * Math.min(1, Math.max(0, place(tick, peak)))}%` },
         String(Number(real(tick).toPrecision(2))))));
-    const metric = data.metrics?.[state.order];
+    const metric = metricOf(state.order);
     legendText.textContent = [scaleWords(), state.scale === 'head' && 'The numbers are those of the selected head.',
       metric && `Sorted by ${metric.title}: ${metric.says}.`].filter(Boolean).join(' ');
   }

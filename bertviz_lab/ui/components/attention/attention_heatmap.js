@@ -35,7 +35,9 @@ export function makeHeatmap(host, onMove) {
     const longest = tokens.reduce((most, token) => Math.max(most, lettersWide(token)), 0);
     const label = Math.min(Math.ceil(0.6 * fontSize * longest) + 10, widest);
     const left = label + 20;
-    const side = Math.max(60, Math.min(width - left - 4, largest * size));
+    // In sight as a whole, with what is above it.
+    const high = Math.max(260, window.innerHeight - 500);
+    const side = Math.max(60, Math.min(width - left - 4, largest * size, Number.isFinite(width) ? high : Infinity));
     const [cell, across] = [side / size, left + side + 4];
     const letters = Math.min(fontSize, Math.max(9, cell));
     room = { left, side, cell, most: Math.floor((label - 8) / (0.6 * fontSize)) }; // most letters of a label

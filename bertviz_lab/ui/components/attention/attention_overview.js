@@ -85,10 +85,10 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
   }
 
   return {
-    /** Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same
-     * shape. */
+    /** Another model or text, or another look: {scale, lens, metric}, where heads are sorted by the metric if there is
+     * one. The furniture stays where it has the same shape. */
     show(data, look) {
-      const metric = data.metrics?.[look.order];
+      const { metric } = look;
       const roles = metric?.values ?? ROLES.map((name) => data.metrics?.[name]?.values);
       const newShape = JSON.stringify([data.layers, data.heads, [...data.stored.keys()], roles]);
       const isBuilt = newShape === shape;

@@ -25,9 +25,11 @@ export function mount(panel) {
   const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
   const shown = terms.field('shown', 'select', 'Weights or scores',
     { id: 'attention-shown', options: [['weights', 'attention weights']] });
-  const heads = panel.part([h('div.fields', shown.node), grid.host], async () => {
+  const heads = panel.part([grid.host, h('div.fields', shown.node)], async () => {
     await panel.show(grid, 'attention', terms.values);
-    if (grid.payload?.choices) setOptions(shown.input, grid.payload.choices, grid.payload.shown);
+    const { choices = [], shown: now } = grid.payload ?? {};
+    shown.node.hidden = choices.length < 2;
+    if (choices.length) setOptions(shown.input, choices, now);
   });
 
   const part = panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
