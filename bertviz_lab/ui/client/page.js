@@ -80,6 +80,9 @@ export const page = (() => {
   return {
     on, emit, ask, address, input, set, keep, select, firstSpace,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
+    /** What a view keeps, [[setting, text], ...]. */
+    settingsOf: (view) => [...kept].filter(([name]) => name.startsWith(`${view}.`))
+      .map(([name, text]) => [name.slice(view.length + 1), text]),
     get selected() { return selected; },
     get space() { return space; },
     /** What Python tells the page: the default model, and the run whose first model is awaited. */

@@ -3,14 +3,15 @@
 import { LOST, pause } from 'lab/client/ask.js';
 import { NO_SELECTION, h, makeField, setText } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
-import { encodeBase64, saveText } from 'lab/client/saving.js';
+import { copyText, encodeBase64, saveText } from 'lab/client/saving.js';
 import { figureOf } from 'lab/components/figures/index.js';
 import { DRAWINGS } from 'lab/site.js';
 
 /** Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to
- * functions, `server` the questions that it asks by itself to functions that answer them. A `linked` one shows the
+ * functions, `server` the questions that it asks by itself to functions that answer them; `about()` returns what the
+ * caption of its picture says besides its own words, a list of sentences. A `linked` one shows the
  * input of Explore: it marks the selected token, and a click on a token in it selects that in every panel. */
-export function makeDrawing(kind, label, { id = null, linked = false, own = page, ...options } = {}) {
+export function makeDrawing(kind, label, { id = null, linked = false, own = page, about = () => [], ...options } = {}) {
   const root = h(`section.lab.lab-${kind}`);
   const host = h(`div.drawing.lab-island.lab-island-${kind}`, { id }, root);
   let payload = null;
@@ -22,6 +23,8 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     // A function as replacement: in a string "$" would have a meaning.
     saveText(`${stem}.html`, 'text/html', text.replace('"the payload goes here"', () => written));
   };
+  const captionOf = (words) =>
+    [words || label, ...about()].map((part) => `${part.replace(/[.\s]+$/, '')}.`).join(' ');
   const isLinked = () => payload?.linked !== false; // a payload of other tokens says so
   const selection = !linked ? NO_SELECTION : {
     follow(mark) {
@@ -43,7 +46,7 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     followPointer(root, own, isLinked);
   }
   import(`lab/${DRAWINGS[kind]}`).then(({ default: draw }) => {
-    update = draw(root, payload, { label, selection, savePage, ...options });
+    update = draw(root, payload, { label, selection, savePage, captionOf, ...options });
   }, () => { root.textContent = LOST; });
   // A payload within another answer comes as text.
   const show = (next) => {
@@ -85,6 +88,19 @@ export function makeExamples(id, fields, act) {
   return { node, show, fill };
 }
 
+/** What settings of a view are that say where one looks, which its drawings say better. */
+const PLACES = ['open', 'id', 'run', 'runs', 'layer', 'head', 'rows', 'column'];
+
+/** The input of Explore, and the settings of a view that differ from their defaults, as sentences. */
+function aboutInput(view) {
+  const { model, text_a, text_b } = page.input;
+  const settings = page.settingsOf(view).filter(([name, text]) => text !== 'open' && !PLACES.includes(name))
+    .map(([name, text]) => `${name.replaceAll('_', ' ')} ${text}`).join(', ');
+  return [`Model: ${(model || page.start.model).replace(/-[0-9a-f]{16}$/, '')}`, // without what only its owner knows
+    text_a && `Text A: “${text_a}”`, text_b && `Text B: “${text_b}”`, settings && `Settings: ${settings}`]
+    .filter(Boolean);
+}
+
 const RUN_ID = /[?&][^=&]+=[a-z]+-[a-z]+-[0-9a-f]{16}(&|$)/;
 const REVEALS = 'Anyone with this link can query the model of this run: '
   + 'its vocabulary and predictions can reveal parts of its training text.';
@@ -93,17 +109,10 @@ const REVEALS = 'Anyone with this link can query the model of this run: '
  * copy. `before()` is called first: something may have been typed that nobody has asked for yet. */
 export function makeLinkButton(id, before = () => {}) {
   const status = h('span.quiet', { role: 'status' });
-  async function copy() {
+  function copy() {
     before();
     const address = page.address();
-    const warning = RUN_ID.test(new URL(address).search) ? REVEALS : '';
-    try {
-      await navigator.clipboard.writeText(address);
-      status.textContent = ['Link copied', warning].filter(Boolean).join('. ');
-    } catch {
-      status.replaceChildren(h('input', { type: 'text', readonly: true, value: address,
-        'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }), warning);
-    }
+    return copyText(address, 'Link', status, RUN_ID.test(new URL(address).search) ? REVEALS : '');
   }
   return h('span.copy-link', h('button.plain', { id, onclick: copy }, 'Copy link'), status);
 }
@@ -149,7 +158,8 @@ export function makePanel(view, body, prefix = view.id) {
     view, body, prefix, ask,
     page: own,
     field: makeField,
-    drawing: (kind, label, options) => makeDrawing(kind, label, { ...options, own }),
+    drawing: (kind, label, options) => makeDrawing(kind, label, { own,
+      ...(view.workspace === 'explore' && { about: () => aboutInput(prefix) }), ...options }),
     /** A setting that the address keeps. */
     kept: (name, otherwise = '') => page.kept(`${prefix}.${name}`, otherwise),
     keep: (name, value) => page.keep(`${prefix}.${name}`, value),
@@ -197,7 +207,7 @@ export function makePanel(view, body, prefix = view.id) {
     part(nodes, draw, name = null) {
       const node = h('div.part', { id: name && `${prefix}-${name}` }, ...nodes);
       body.append(node);
-      return add({ node, draw, isOpen: () => !node.hidden });
+      return add({ node, draw, isOpen: () => !node.closest('[hidden]') });
     },
     /** A part that is folded away. `build(host)` is called when it is first opened and returns, at once or later,
      * the function that draws it. Whether it is open is kept in the address. */
@@ -211,7 +221,7 @@ export function makePanel(view, body, prefix = view.id) {
         built ??= build(host);
         return (await built)?.();
       };
-      const part = add({ node, draw, isOpen: () => node.open && !node.hidden });
+      const part = add({ node, draw, isOpen: () => node.open && !node.closest('[hidden]') });
       node.addEventListener('toggle', () => {
         if (!node.isConnected) return; // the panel has been built again since
         panel.keep(name, node.open ? 'open' : '');
@@ -231,12 +241,14 @@ export function makePanel(view, body, prefix = view.id) {
     },
     /** Draw again what is in sight, and the rest when it comes into sight. */
     refresh: () => Promise.all(parts.map((part) => part.redraw())),
+    /** Draw what has come into sight. */
+    look: () => parts.forEach(bring),
     /** Wait until somebody can see the panel. */
     whenSeen: () => pause(0, body),
     /** Called by the workspace: whether somebody can see the panel. */
     setSeen(now) {
       seen = now;
-      parts.forEach(bring);
+      panel.look();
     },
     /** Called by the workspace before it builds the panel again: nothing that happens reaches this one any more. */
     leave() {

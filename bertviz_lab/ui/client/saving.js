@@ -3,10 +3,12 @@
 import { pageColor, plainPaint } from 'lab/client/colors.js';
 import { h, makeMenu, svg } from 'lab/client/dom.js';
 
-/** What a person chose is kept in this browser; where it keeps nothing, it is forgotten with the page. */
-export const remember = (key, value) => orNull(() => localStorage.setItem(key, JSON.stringify(value)));
+/** What a person chose is kept in this browser, or with 'sessionStorage' in this tab; where nothing is kept, it is
+ * forgotten with the page. */
+export const remember = (key, value, place = 'localStorage') =>
+  orNull(() => window[place].setItem(key, JSON.stringify(value)));
 
-export const recall = (key) => orNull(() => JSON.parse(localStorage.getItem(key))) ?? {};
+export const recall = (key, place = 'localStorage') => orNull(() => JSON.parse(window[place].getItem(key))) ?? {};
 
 function orNull(act) {
   try {
@@ -179,28 +181,54 @@ export function savePng(name, picture, pixels = 2) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
 }
 
-/** A menu of kinds of files: `kinds` maps a name to a function that saves; `saveHtml` saves the view as a page. */
-export function saveButtons(what, kinds, saveHtml = null) {
-  const button = (name, title, onclick) =>
-    h('button.plain', { 'data-save': name.toLowerCase(), 'aria-label': title, title, onclick }, name);
-  const menu = makeMenu('Save', ...Object.entries(kinds).map(([kind, save]) =>
-    button(kind, `Save ${what} as ${kind}`, save)),
-  saveHtml && button('HTML', `Save ${what} as a page that works without this server`, saveHtml));
+/** Copy a text and say so in `status`, with a `note`; where the browser does not let a page copy, the text is written
+ * out there, to be marked. */
+export async function copyText(text, label, status, note = '') {
+  try {
+    await navigator.clipboard.writeText(text);
+    status.textContent = [`${label} copied`, note].filter(Boolean).join('. ');
+  } catch {
+    status.replaceChildren(h('input', { type: 'text', readonly: true, value: text, 'aria-label': label,
+      onfocus: (event) => event.target.select() }), note);
+  }
+}
+
+/** Call `act` while the page is light, as paper is; what follows the theme has been drawn again by the second frame. */
+async function onPaper(act) {
+  const { classList } = document.body;
+  if (!classList.contains('dark')) return act();
+  classList.remove('dark');
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  act();
+  return classList.add('dark');
+}
+
+/** A menu of what a drawing is saved as: `picture()` returns an SVG element, which is saved dark on white, or without a
+ * ground in the colors of the page; `rows()` the rows of a CSV file, `body()` a JSON value, `file()` the name of the
+ * files, `words()` what a caption says of the picture. On a page the drawing has `savePage(stem)`, which saves it as a
+ * page of its own, and `captionOf(words)`, which completes a caption. */
+export function saveDrawing(what, file, { picture, rows, body, words = () => '', pixels, savePage, captionOf }) {
+  const status = h('span.quiet', { 'aria-live': 'polite' });
+  const button = (name, title, onclick) => h('button.plain',
+    { 'data-save': name.toLowerCase(), 'aria-label': title, title, onclick }, name);
+  const kind = (name, save) =>
+    button(name, `Save ${what} as ${name}`, () => save(`${file()}.${name.toLowerCase()}`));
+  const menu = makeMenu('Save',
+    picture && kind('PNG', (name) => onPaper(() => savePng(name, picture(), pixels))),
+    picture && button('PNG, transparent', `Save ${what} as PNG, transparent`, () => {
+      const drawn = picture();
+      drawn.firstChild.remove(); // the ground
+      savePng(`${file()}.transparent.png`, drawn, pixels);
+    }),
+    picture && kind('SVG', (name) => onPaper(() => saveText(name, 'image/svg+xml', svgText(picture())))),
+    rows && kind('CSV', async (name) => saveCsv(name, await rows())),
+    body && kind('JSON', async (name) => saveJson(name, await body())),
+    savePage && button('HTML', `Save ${what} as a page that works without this server`, () => savePage(file())),
+    captionOf && button('Copy as figure caption', `Copy as figure caption: ${what}`,
+      () => copyText(captionOf(words()), 'Caption', status)),
+    status);
   menu.classList.add('save', 'push');
   menu.dataset.noexport = '';
   menu.querySelector('summary').ariaLabel = `Save ${what}`;
   return menu;
-}
-
-/** The same for a drawing: `picture()` returns an SVG element, `rows()` the rows of a CSV file, `body()` a JSON
- * value, `file()` the name of the files. `savePage(stem)`, where there is one, saves the drawing as a page of its
- * own. */
-export function saveDrawing(what, file, { picture, rows, body, savePage = null }) {
-  const name = (ending) => `${file()}.${ending}`;
-  return saveButtons(what, {
-    ...(picture && { PNG: () => savePng(name('png'), picture()),
-      SVG: () => saveText(name('svg'), 'image/svg+xml', svgText(picture())) }),
-    ...(rows && { CSV: async () => saveCsv(name('csv'), await rows()) }),
-    ...(body && { JSON: async () => saveJson(name('json'), await body()) }),
-  }, savePage && (() => savePage(file())));
 }

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.errors import InputError
@@ -16,7 +17,7 @@ from bertviz_lab.figures.training.finetuning import confusion_payload
 from bertviz_lab.metrics.classification import classification_report
 from bertviz_lab.ui.components.standalone import DRAWINGS, standalone_page
 from bertviz_lab.ui.server import assets
-from tests.browser import eventually
+from tests.browser import eventually, in_menu
 from tests.charts import shown
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, Feed, Visit, charts, first_values, saved, token_scores
 
@@ -78,6 +79,19 @@ def test_every_kind_is_drawn_described_tabled_and_saved(visit: Visit, kind: str)
     assert shown(saved(page, "chart", "json").decode())["figure"] == body["figure"]
     assert saved(page, "chart", "png").startswith(b"\x89PNG")
     assert body["title"] in saved(page, "chart", "svg").decode()
+
+
+def test_pictures_are_dark_on_white_or_have_no_ground(visit: Visit):
+    page = visit("dark", chart=charts()["bars"])
+    for name, ground in (("PNG", (255, 255, 255, 255)), ("PNG, transparent", (0, 0, 0, 0))):
+        with page.expect_download() as waiting:
+            in_menu(page.locator(f"#chart [aria-label='Save the picture as {name}']")).click()
+        picture = Image.open(waiting.value.path()).convert("RGBA")
+        assert picture.getpixel((0, 0)) == ground
+        shades = [sum(pixel[:3]) for pixel in picture.get_flattened_data() if pixel[3] == 255]
+        assert min(shades) < 200 if name == "PNG" else max(shades) > 600, "text"
+        assert picture.width > 1.9 * page.locator("#chart .plotly-host").evaluate("node => node.clientWidth")
+    expect(page.locator("body")).to_have_class(re.compile("dark"))
 
 
 def test_a_cell_is_read_by_pointing_and_picked_by_a_click_and_in_the_table(visit: Visit, feed: Feed, desk: Desk):

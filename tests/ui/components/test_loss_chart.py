@@ -1,6 +1,7 @@
 """The loss chart: following a run, replaying one, reading its values."""
 
 import csv
+import itertools
 import math
 import re
 from typing import Any
@@ -55,6 +56,7 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
     desk.run(rows[:60], "training")
     expect(page.locator("#loss .stage")).to_contain_text("Training: step 57 of 500")
     expect(page.locator("#loss .state")).to_contain_text("34,000 tokens per second · about 53 s left")
+    expect(page.locator("#loss .state")).to_contain_text("Better than guessing: MLM accuracy since step 50, NSP")
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "11")
     expect(page.locator("#loss [role=status]")).to_contain_text("Training: step 57 of 500; MLM loss")
     eventually(page, lambda: painted(page, "mlm") > 0)
@@ -166,6 +168,8 @@ def test_the_baselines_of_every_panel_are_stated_and_do_not_cover_each_other(vis
         return bool(above and below) and above["y"] + above["height"] <= below["y"]
 
     eventually(page, apart)
+    halo = "(node) => [getComputedStyle(node).paintOrder, parseFloat(getComputedStyle(node).strokeWidth) > 2]"
+    assert names.first.evaluate(halo) == ["stroke", True], "a curve does not strike it through"
     # An older log states chance.
     started, *rows = [row for row in events(50) if row["event"] != "Preparing"]
     feed("loss", replay_payload([started | {"baselines": {"nsp_loss": 0.6931, "nsp_accuracy": 0.5}}, *rows]))
@@ -194,7 +198,9 @@ def test_the_panel_of_sentence_pairs_is_named_by_the_objective_or_left_out(visit
 def test_a_verdict_names_what_is_not_above_its_baseline_and_what_to_do(visit: Visit):
     rows = [row | ({"nsp_accuracy": 0.59} if row["event"] == "EvalDone" else {}) for row in events(200)]
     page = visit(loss=replay_payload([*rows, ending(200)]))
-    expect(page.locator("#loss .state")).to_contain_text(
+    verdict = page.locator("#loss .state")
+    expect(verdict).to_contain_text("Better than guessing: MLM accuracy since step 50.")
+    expect(verdict).to_contain_text(
         "NSP accuracy is not above its majority-class baseline: train longer, on more text, or start from"
     )
 
@@ -204,7 +210,7 @@ def test_a_finished_log_is_replayed_without_asking_and_tabled_in_its_units(visit
     expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
     expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
     expect(page.locator("#loss .state")).to_contain_text("majority-class baseline: 58.3%")
-    expect(page.locator("#loss .state")).to_contain_text("All of it is above what guessing scores.")
+    expect(page.locator("#loss .state")).to_contain_text("Better than guessing: MLM accuracy since step 50, NSP")
     expect(page.locator("#loss .panels").first.locator(".panel:visible")).to_have_count(3)
     expect(page.locator("#loss .why")).to_be_hidden()
     assert "causal" not in page.locator("#loss").inner_text()
@@ -251,6 +257,11 @@ def test_learning_rate_gradient_norm_and_throughput_are_drawn_where_they_are_unf
     drawn = traces(page, "perplexity")["perplexity held-out"]["y"]
     assert drawn == pytest.approx([math.exp(row["mlm_loss"]) for row in held])
     assert axis(page, "perplexity", "yaxis")["type"] == "log"
+    ticks = page.locator('#loss [data-panel="perplexity"] .ytick text').evaluate_all(
+        "nodes => nodes.map((node) => node.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"
+    )
+    assert len(ticks) > 1
+    assert all(upper <= lower for (_, upper), (lower, _) in itertools.pairwise(sorted(ticks))), "none is overprinted"
 
 
 def test_axes_and_smoothing_can_be_changed(visit: Visit):
@@ -318,6 +329,7 @@ def test_saved_and_tabled_rows_have_only_what_their_step_has(visit: Visit):
     assert float(rows[1]["causal_loss"]) == steps[1]["causal_loss"]
     assert rows[1]["mlm_loss"] == rows[41]["causal_loss"] == rows[101]["learning_rate"] == ""
     assert saved(page, "loss", "png").startswith(b"\x89PNG")
+    assert b"gradient norm" not in saved(page, "loss", "svg"), "a picture has no folds"
     by_step = {row["step"]: row for row in data_table(page.locator("#loss")) if row["kind"] == "training"}
     assert by_step["9"]["MLM loss"] != "" == by_step["9"]["Next-token loss"]
     assert by_step["10"]["Next-token loss"] != "" == by_step["10"]["MLM loss"]

@@ -70,7 +70,8 @@ def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, desk: 
     desk.states["r1"] = {"status": "finished"}
     expect(page.locator("#loss .stage")).to_have_text("Finished: 360 steps in 43 s")
     expect(state).to_contain_text(
-        f"Best on held-out examples: accuracy {100 * max(ends):.1f}% (seed 2); majority-class baseline: 51.0%."
+        f"Best on held-out examples: accuracy {100 * max(ends):.1f}% (seed 2); majority-class baseline: 51.0%, "
+        "exceeded since step "
     )
     mean, spread = 100 * np.mean(ends), 100 * np.std(ends, ddof=1)
     expect(state).to_contain_text(f"Over 3 seeds: mean {mean:.1f}%, standard deviation {spread:.1f} points")
@@ -84,7 +85,8 @@ def test_random_weights_are_set_beside_the_run_and_are_not_its_best(visit: Visit
     feed("loss", replay_payload([*task_events("classification", ("", "random weights")), ending(240)]))
     expect(page.locator("#loss .state")).to_contain_text(
         f"Best on held-out examples: accuracy {100 * ends[0]:.1f}% (pretrained weights); "
-        f"random weights: {100 * ends[1]:.1f}%; majority-class baseline: 51.0%."
+        f"random weights: {100 * ends[1]:.1f}%; majority-class baseline: 51.0%, "
+        "exceeded since step 30."
     )
 
 

@@ -58,10 +58,30 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
     expect(page.get_by_text("their metrics are not comparable")).to_be_hidden()
 
 
+def test_the_first_sentence_says_which_run_is_better_and_since_when(page: Page, tmp_path: Path):
+    slow, quick = rows(0.8), rows(0.4, steps=20)
+    open_alone(
+        page,
+        tmp_path,
+        "comparison",
+        runs_payload([RunView("", "quick", SETTINGS, quick), RunView("", "slow", SETTINGS, slow)]),
+    )
+    verdict = page.locator("body .lead")
+    # At step 20 both have 40%, at step 30 the other has ended.
+    expect(verdict).to_have_text(
+        "slow is better by MLM accuracy: slow 80.0%, quick 40.0%. It has been ahead since step 30 (15 s)."
+    )
+    page.get_by_label("Metric").select_option("NSP accuracy")
+    expect(verdict).to_have_text("NSP accuracy is the same: quick 50.0%, slow 50.0%.")
+    page.get_by_label("Metric").select_option("Learning rate")
+    expect(verdict).to_be_hidden()
+
+
 def test_scores_on_other_texts_are_not_compared_and_missing_ones_are_a_sentence(page: Page, tmp_path: Path):
     views = [RunView("", "one", SETTINGS, rows(0.8)), RunView("", "other", {"corpus": ("b.txt",)}, rows(0.4))]
     open_alone(page, tmp_path, "comparison", runs_payload(views))
     expect(page.get_by_text("their metrics are not comparable")).to_be_visible()
+    expect(page.locator("body .lead")).to_be_hidden()
     expect(page.locator("table b")).to_have_count(0)
     views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
     open_alone(page, tmp_path, "comparison", runs_payload(views))

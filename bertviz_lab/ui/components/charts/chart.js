@@ -3,7 +3,7 @@
 
 import { onThemeChange, pageColor, plainPaint } from 'lab/client/colors.js';
 import { elements, h, makeTable, payloadView, setText } from 'lab/client/dom.js';
-import { short, whole } from 'lab/client/format.js';
+import { aligned } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 /** Load Plotly when it is first needed; a page of one drawing has it already. */
@@ -115,9 +115,9 @@ export function makeDataTable(read) {
 
 /** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
  * `onPick(pick)` is called for clicks on cells of a heat map or points that can be picked. `knobs` are next to the
- * title; with `savePage` the chart can be saved as a page of its own. `keys` is a legend, [[name, colour], ...];
+ * title; `savePage` and `captionOf` are those of `saveDrawing`. `keys` is a legend, [[name, colour], ...];
  * `caption` is the title of saved pictures. */
-export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null } = {}) {
+export function makeChart(host, { onPick = () => {}, knobs = [], savePage, captionOf } = {}) {
   const [heading, sentence, picture, legend, foot] = elements('p.heading', 'p.quiet', 'div', 'div.keys',
     'p.quiet.small');
   const scroller = h('div.plot', picture); // a hundred labels scroll
@@ -129,7 +129,8 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
   } });
   let payload = null;
 
-  const buttons = saveDrawing('the picture', () => payload.file, { savePage, body: () => payload,
+  const buttons = saveDrawing('the picture', () => payload.file, { savePage, captionOf, body: () => payload,
+    words: () => [payload.caption ?? payload.title, payload.sentence].filter(Boolean).join('. '),
     picture: () => pictureOf(picture, payload.caption ?? payload.title),
     rows: () => payload.csv ?? [payload.table.header, ...payload.table.rows] });
   host.classList.add('chart');
@@ -150,11 +151,10 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
 
   function readTable() {
     const { table: { header, rows }, texts, picks } = payload;
-    const isCount =
-      header.map((_, column) => rows.every((row) => typeof row[column] !== 'number' || Number.isInteger(row[column])));
+    const formats = header.map((_, column) => aligned(rows.map((row) => row[column])));
     const cell = (value, row, column) => {
       const shown = texts?.[column - 1]?.[row] ?? value; // the text of a bar, such as a percentage
-      const text = typeof shown === 'number' ? (isCount[column] ? whole : short)(shown) : shown ?? '';
+      const text = typeof shown === 'number' ? formats[column](shown) : shown ?? '';
       const pick = picks?.[row]?.[column - 1];
       return pick ? h('button.pick', { 'data-item': row * picks[0].length + column - 1, onclick: () => onPick(pick) },
         text === '' ? '–' : text) : text;
@@ -168,5 +168,5 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage = null
 }
 
 /** A chart as a drawing of its own. */
-export default payloadView('Nothing has been computed yet.', (content, { events, savePage }) =>
-  makeChart(content, { onPick: (pick) => events.item_select?.(pick), savePage }).show);
+export default payloadView('Nothing has been computed yet.', (content, { events, savePage, captionOf }) =>
+  makeChart(content, { onPick: (pick) => events.item_select?.(pick), savePage, captionOf }).show);

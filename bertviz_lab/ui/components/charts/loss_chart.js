@@ -14,7 +14,7 @@ import {
 
 export default payloadView('No run yet. Once one has been started, its curves appear here.', lossChart);
 
-function lossChart(content, { events, server }, root) {
+function lossChart(content, { events, server, captionOf }, root) {
   const look = { axis: 'step', smoothing: 0.6, logX: false, logY: false };
   let payload = null;
   let run = { log: makeLog(), panels: [] }; // and its id, state file, status, and the status that was told last
@@ -38,6 +38,8 @@ function lossChart(content, { events, server }, root) {
     ['log', 'log', 'Logarithmic vertical axis']], 'linear', (kind) => controls.change({ logY: kind === 'log' })).node;
   const buttons = saveDrawing('the curves', () => 'training', {
     picture: () => pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · ')),
+    words: () => [title, stage, detail].map((node) => node.textContent).filter(Boolean).join('. '),
+    captionOf,
     rows: () => rowsOf(entriesOf(run.log)),
     body: () => ({ started: run.log.started, finished: run.log.finished, rows: entriesOf(run.log) }),
   });

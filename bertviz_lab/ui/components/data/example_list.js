@@ -5,13 +5,14 @@ import { percent } from 'lab/client/format.js';
 import { rowsOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('No examples yet. They appear after the first evaluation.',
-  (content, { events, server, savePage }) => {
+  (content, { events, server, savePage, captionOf }) => {
   let payload = null;
   let chosen = null; // index of the marked example
 
   const [heading, sentence, nothing] = elements('p.heading', 'p.quiet', 'p.empty');
   const list = h('div.list.card', { role: 'listbox' });
-  const buttons = saveDrawing('the examples', () => payload.file, { body: () => payload, savePage,
+  const buttons = saveDrawing('the examples', () => payload.file, { body: () => payload, savePage, captionOf,
+    words: () => payload.title,
     rows: async () => rowsOf(await server?.rows?.() ?? payload.items.map(({ row, detail }) => ({ ...row, detail }))) });
   const walk = walkWithKeys(list, { choose });
   content.append(h('div.bar', heading, buttons), sentence, nothing, list);

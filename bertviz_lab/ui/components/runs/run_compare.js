@@ -5,16 +5,21 @@ import { ACTIVE, STATUS, duration, whole } from 'lab/client/format.js';
 import { pictureOf, rowsOf, saveDrawing } from 'lab/client/saving.js';
 import { inTurn, makeDataTable, makePlot } from 'lab/components/charts/chart.js';
 import { curveFigure, lookControls } from 'lab/components/charts/curve_figure.js';
-import { NEWEST, entriesOf, followRun, hasMeasure, makeLog, tableOf, written } from 'lab/components/runs/run_log.js';
+import {
+  NEWEST, entriesOf, firstLasting, followRun, hasMeasure, makeLog, tableOf, written,
+} from 'lab/components/runs/run_log.js';
 
-export default payloadView('Choose runs above to compare them here.', (content, { events, server }, root) => {
+export default payloadView('Choose runs above to compare them here.', comparison);
+
+function comparison(content, { events, server, captionOf }, root) {
   const look = { axis: 'step', smoothing: 0.6, logX: false, logY: false, heldOutOnly: false };
   let [payload, runs, rows] = [null, [], []]; // rows of the table as a file has them
   let panel = null; // of the chosen metric
   let touched = false; // whether a person has chosen the scale of the x-axis
 
   const want = inTurn(draw);
-  const [tablePart, curvesPart, host, empty, about] = elements('div.part', 'div.part', 'div', 'p.empty', 'span');
+  const [tablePart, curvesPart, host, empty, about, verdict] =
+    elements('div.part', 'div.part', 'div', 'p.empty', 'span', 'p.lead');
   const table = h('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' });
   const note = h('p.quiet.small',
     'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
@@ -32,8 +37,10 @@ export default payloadView('Choose runs above to compare them here.', (content, 
   const numbers = makeDataTable(() => tableOf(entries(NEWEST), payload.panels));
   numbers.node.setAttribute('data-noexport', '');
   const heading = (text, what, name, part, body) => h('div.bar', h('p.heading', text),
-    saveDrawing(what, () => name, { picture: () => pictureOf(part), rows: body, body }));
-  curvesPart.append(heading('Curves', 'the curves', 'curves', curvesPart, () => rowsOf(entries())), knobs, empty, host,
+    saveDrawing(what, () => name, { picture: () => pictureOf(part), rows: body, body, captionOf,
+      words: () => verdict.textContent }));
+  curvesPart.append(verdict, heading('Curves', 'the curves', 'curves', curvesPart, () => rowsOf(entries())), knobs,
+    empty, host,
     h('p.quiet.small', 'Marks: held-out set. Thin lines: training, smoothed. ', about), numbers.node);
   tablePart.append(heading('The runs', 'the table', 'runs', tablePart, () => rows), table, note);
   content.append(curvesPart, tablePart);
@@ -63,7 +70,26 @@ export default payloadView('Choose runs above to compare them here.', (content, 
     panel = payload.panels.find((one) => one.id === id) ?? payload.panels[0];
     metric.set(panel.id);
     about.textContent = `${panel.title}: ${panel.about}.`;
+    setText(verdict, verdictWords());
     want();
+  }
+
+  /** Which run is better by the metric, and since when; "" where there is nothing to choose from. */
+  function verdictWords() {
+    const { title, unit, better, series: [{ field }] } = panel;
+    const scored = runs.map((run) => ({ ...run, rows: run.log.evals.filter((row) => Number.isFinite(row[field])) }))
+      .filter(({ rows: known }) => known.length);
+    if (!payload.comparable || !better || scored.length < 2) return '';
+    const worth = ({ rows: known }) => better * known.at(-1)[field];
+    const [best, ...others] = scored.sort((one, other) => worth(other) - worth(one));
+    const scores = [best, ...others].map(({ name, rows: known }) => `${name} ${written(unit, known.at(-1)[field])}`);
+    if (worth(best) === worth(others[0])) return `${title} is the same: ${scores.join(', ')}.`;
+    // What the others had scored by a step of the best one: runs are evaluated at different steps.
+    const isAhead = ({ step, [field]: value }) => others.every(({ rows: known }) =>
+      better * value > better * (known.findLast((row) => row.step <= step)?.[field] ?? -better * Infinity));
+    const first = firstLasting(best.rows, isAhead);
+    const since = first && ` It has been ahead since step ${whole(first.step)} (${duration(first.seconds)}).`;
+    return `${best.name} is better by ${title}: ${scores.join(', ')}.${since ?? ''}`;
   }
 
   function refresh() {
@@ -71,6 +97,7 @@ export default payloadView('Choose runs above to compare them here.', (content, 
     const lengths = runs.map(({ log }) => log.last?.step).filter(Boolean);
     if (!touched && lengths.length) look.logX = logX.input.checked = Math.max(...lengths) > 8 * Math.min(...lengths);
     drawTable();
+    setText(verdict, verdictWords());
     numbers.fill();
     want();
   }
@@ -128,4 +155,4 @@ export default payloadView('Choose runs above to compare them here.', (content, 
   }
 
   return show;
-});
+}

@@ -78,6 +78,9 @@ export function makeLog() {
 export const hasMeasure = (log, field) => Boolean(log.newest(field))
   || log.evals.some((row) => Number.isFinite(row[field]));
 
+/** The first of some rows from which on all of them are so; undefined where the last is not. */
+export const firstLasting = (rows, isSo) => rows[rows.findLastIndex((row) => !isSo(row)) + 1];
+
 /** Whether the run has more than one trial, now or later. */
 export const severalTrials = (log) => log.trials.length > 1 || log.trials[0]?.trials > 1;
 

@@ -1,7 +1,7 @@
 // A run {log, state, status, panels} in sentences: what it is doing, how far it is, what came of it.
 
 import { ACTIVE, duration, percent, plural, shareDone, short, whole } from 'lab/client/format.js';
-import { baselinesOf, severalTrials, written } from 'lab/components/runs/run_log.js';
+import { baselinesOf, firstLasting, severalTrials, written } from 'lab/components/runs/run_log.js';
 
 /** The panel of what a task is judged by; none for pretraining. */
 export const scorePanel = ({ panels }) => panels.find(({ id }) => id === 'score');
@@ -48,8 +48,9 @@ export function detailWords(run) {
     Number.isFinite(eta) && `about ${duration(eta)} left`].filter(Boolean).join(' · ');
 }
 
-/** What has come of it so far: of a task its scores, of a model that was trained on already what they were before. */
-export const soFarWords = (run) => (scorePanel(run) ? taskWords(run) : changeWords(run));
+/** What has come of it so far: of a task its scores, of a model that was trained on already what they were before, of
+ * a new one what is better than guessing, and since when. */
+export const soFarWords = (run) => (scorePanel(run) ? taskWords(run) : changeWords(run) || verdictWords(run));
 
 /** What a model scored on held-out text before it was trained on, and scores now; "" for one that began anew. */
 function changeWords({ log, panels }) {
@@ -63,26 +64,34 @@ function changeWords({ log, panels }) {
 }
 
 function resultWords(run) {
-  const [soFar, row] = [soFarWords(run), run.log.evals.at(-1)];
-  if (soFar || !row || scorePanel(run)) return soFar;
-  const panel = run.panels.find(({ id }) => id === 'accuracy');
+  const row = run.log.evals.at(-1);
+  if (!row || scorePanel(run) || changeWords(run)) return soFarWords(run);
+  const panel = accuracyPanel(run);
   const parts = panel.series.filter(({ field }) => Number.isFinite(row[field])).map(({ field, label }) => {
     const line = baselinesOf(panel, run.log).find((baseline) => baseline.field === field);
     return `${label}: ${percent(row[field])}${line ? ` (${line.name}: ${percent(line.value)})` : ''}`;
   });
-  return [`Held-out ${parts.join('; ')}.`, verdictWords(run, panel, row)].filter(Boolean).join(' ');
+  return [`Held-out ${parts.join('; ')}.`, verdictWords(run)].filter(Boolean).join(' ');
 }
 
-/** Which measures are no better than their baselines, and what to do about it; whether all are better. */
-function verdictWords({ log }, panel, row) {
+const accuracyPanel = ({ panels }) => panels.find(({ id }) => id === 'accuracy');
+
+/** Which measures are better than their baselines, and since when; which are not, and of a run that has ended what to
+ * do about it. */
+function verdictWords(run) {
   const NOTICEABLE = 0.02; // of a share of a few hundred pairs, chance alone makes less
-  const known = baselinesOf(panel, log).filter(({ field }) => Number.isFinite(row[field]));
-  if (!known.length) return '';
-  const low = known.filter(({ field, value }) => row[field] < value + NOTICEABLE);
-  const labelOf = (field) => panel.series.find((one) => one.field === field).label;
-  const names = low.map(({ field, name }) => `${labelOf(field)} is not above its ${name}`);
-  return !low.length ? 'All of it is above what guessing scores.'
-    : `${names.join(', ')}: train longer, on more text, or start from a trained model such as wiki-mini.`;
+  const { log, status } = run;
+  const panel = accuracyPanel(run);
+  const known = panel ? baselinesOf(panel, log).filter(({ field }) => Number.isFinite(log.evals.at(-1)?.[field])) : [];
+  const measures = known.map(({ field, name, value }) => ({ name, label: panel.series.find((one) =>
+    one.field === field).label, since: firstLasting(log.evals, (row) => row[field] >= value + NOTICEABLE) }));
+  const { high = [], low = [] } = Object.groupBy(measures, ({ since }) => (since ? 'high' : 'low'));
+  const better = high.map(({ label, since }) => `${label} since step ${whole(since.step)}`);
+  const advice = ACTIVE.includes(status) ? '' : ': train longer, on more text, or start from a trained model such as '
+    + 'wiki-mini';
+  return [better.length && `Better than guessing: ${better.join(', ')}.`,
+    low.length && `${low.map(({ label, name }) => `${label} is not above its ${name}`).join(', ')}${advice}.`]
+    .filter(Boolean).join(' ');
 }
 
 /** The series of a panel that are measured now: after the warm-up, its last value is no longer the present one. */
@@ -120,11 +129,14 @@ function taskWords(run) {
   const best = pretrained.reduce((score, other) => (other.value > score.value ? other : score));
   const name = best.row.name ?? log.trials.find(({ trial }) => trial === best.row.trial)?.name;
   const baseline = log.started.baselines[best.field];
+  const since = firstLasting(log.evals.filter(({ trial }) => trial === best.row.trial),
+    (row) => row[best.field] > baseline);
   const words = [
     `Best ${ACTIVE.includes(status) ? 'so far ' : ''}on held-out examples: ${best.text}`
       + (name && severalTrials(log) ? ` (${name})` : ''),
     ...(pretrained === random ? [] : random).map(({ value }) => `random weights: ${written(panel.unit, value)}`),
-    ...(Number.isFinite(baseline) ? [`${panel.guess}: ${written(panel.unit, baseline)}`] : [])];
+    ...(Number.isFinite(baseline) ? [`${panel.guess}: ${written(panel.unit, baseline)}${
+      since ? `, exceeded since step ${whole(since.step)}` : ''}`] : [])];
   return [`${words.join('; ')}.`, ...spreadWords(panel, log.done.length ? pretrained : [])].join(' ');
 }
 

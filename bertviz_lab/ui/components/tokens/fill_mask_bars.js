@@ -5,7 +5,7 @@ import { percent, plural, short, whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('Write a sentence with [MASK] in it, then press Predict.',
-  (content, { events, selection, savePage }) => {
+  (content, { events, selection, savePage, captionOf }) => {
   let payload = null;
   let blanks = new Map(); // position -> place among the masks
   let filled = new Map(); // position -> candidate put into the blank
@@ -22,6 +22,7 @@ export default payloadView('Write a sentence with [MASK] in it, then press Predi
       candidates.map(({ token, id, probability }, rank) => [blank + 1, position, rank + 1, token, id, probability]))],
     body: () => payload,
     savePage,
+    captionOf,
   });
   const picture = h('div', h('div.top.line', sentence, buttons), lists);
   content.append(picture, hint, said);

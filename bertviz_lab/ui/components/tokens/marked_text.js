@@ -4,7 +4,7 @@ import { barRow, elements, h, payloadView, setText, walkWithKeys } from 'lab/cli
 import { percent, plural, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/saving.js';
 
-export default payloadView('Nothing has been marked yet.', (content, { savePage }) => {
+export default payloadView('Nothing has been marked yet.', (content, { savePage, captionOf }) => {
   const ANSWER = 'answer'; // the type of its mark
   let payload = null;
   let letters = []; // the text's code points: offsets count these, not JavaScript's units of 16 bits
@@ -22,6 +22,8 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage 
       ...payload.alternatives.map((one) => ['answer', one.start, one.end, ANSWER, one.text, one.probability])],
     body: () => payload,
     savePage,
+    captionOf,
+    words: () => [payload.title, payload.sentence].filter(Boolean).join('. '),
   });
   content.append(h('div.bar', heading, buttons), sentence, running, readout, legend, answers);
 

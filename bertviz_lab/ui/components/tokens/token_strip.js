@@ -6,7 +6,7 @@ import { elements, emphasised, h, makeTable, payloadView, setText, walkWithKeys 
 import { lettersWide } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
-export default payloadView('Type a text to see its tokens.', (content, { selection, savePage }) => {
+export default payloadView('Type a text to see its tokens.', (content, { selection, savePage, captionOf }) => {
   const LABEL = 104; // pixels of a row's name
   let payload = null;
   let rows = []; // that of the tokens, whose cells are buttons, and those of the payload
@@ -26,6 +26,8 @@ export default payloadView('Type a text to see its tokens.', (content, { selecti
       [position, token, ...payload.rows.map((row) => row.values[position] ?? row.texts[position]), surface])],
     body: () => payload,
     savePage,
+    captionOf,
+    words: () => [payload.title, payload.sentence].filter(Boolean).join('. '),
   });
   const picture = h('div', h('div.bar', heading, saves), sentence, lines, readout, foot, under);
   content.append(picture, h('details', { 'data-noexport': '' }, h('summary', 'What the rows mean'), terms));

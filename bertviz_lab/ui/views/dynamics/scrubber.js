@@ -5,7 +5,7 @@ import { poll } from 'lab/client/ask.js';
 import { onThemeChange } from 'lab/client/colors.js';
 import { elements, h, payloadView } from 'lab/client/dom.js';
 import { duration, whole } from 'lab/client/format.js';
-import { saveButtons, saveJson } from 'lab/client/saving.js';
+import { saveDrawing } from 'lab/client/saving.js';
 import { makeAttention, makeHeads, makeLens, makeLosses, makeMap, makeTimeline } from 'lab/views/dynamics/charts.js';
 import { makePredictions } from 'lab/views/dynamics/predictions.js';
 
@@ -46,8 +46,8 @@ function scrubber(content, { events, server, savePage }, root) {
   const openFolds = () => Object.values(folds).filter(({ node }) => node.open && !node.hidden);
   /** All frames that are here, in one: what a page of its own shows. */
   const entire = () => ({ ...scene.opening, live: false, first: null, frames: Object.fromEntries(known) });
-  const everything = saveButtons('all snapshots', { JSON: () => saveJson('training-dynamics.json', entire()) },
-    savePage && (() => savePage('training-dynamics', entire())));
+  const everything = saveDrawing('all snapshots', () => 'training-dynamics',
+    { body: entire, savePage: savePage && ((stem) => savePage(stem, entire())) });
 
   content.append(h('div.bar', title, everything), lossLines.node, h('div.scrub.line', play, slider), where, state,
     spoken, predictions.node, attention.node, ...Object.values(folds).map(({ node }) => node));
