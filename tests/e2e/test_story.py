@@ -189,7 +189,9 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
-def test_a_further_file_leaves_the_settings_that_were_changed(page: Page, served: Served, tmp_path: Path) -> None:
+def test_a_further_file_and_a_reload_leave_the_settings_that_were_changed(
+    page: Page, page_log: PageLog, served: Served, tmp_path: Path
+) -> None:
     page.goto(served[0])
     upload(page, write_little(tmp_path / "first.txt", 30))
     expect(page.locator("#text-health")).to_contain_text("first.txt", timeout=TRAINING)
@@ -204,6 +206,17 @@ def test_a_further_file_leaves_the_settings_that_were_changed(page: Page, served
     at_rest(page)
     expect(batch_size).to_have_value("16")
     expect(page.locator("#option-time_budget input")).to_have_value("10m")
+    reload(page, page_log)
+    expect(page.locator("#text-health")).to_contain_text("first.txt and 1 more", timeout=TRAINING)
+    expect(page.locator("#text-files li")).to_contain_text(["first.txt", "second.txt"])
+    expect(batch_size).to_have_value("16")
+    expect(page.locator("#option-time_budget input")).to_have_value("10m")
+    at_rest(page)
+    page.locator("#train").click()
+    expect(page.locator("#pretrain-chart .stage")).to_be_visible(timeout=TRAINING)
+    (run_id, *_) = served[1].runs.ids()
+    assert (served[1].runs.config(run_id).batch_size, served[1].runs.config(run_id).time_budget) == (16, "10m")
+    served[1].runs.stop(run_id)
 
 
 def test_a_group_of_radios_is_one_stop_of_tab_and_chosen_from_with_arrow_keys(page: Page, served: Served) -> None:
@@ -234,6 +247,15 @@ CUT_OFF = """() => [...document.querySelectorAll('button, input, select, textare
 }).map((control) => control.outerHTML.slice(0, 120))"""
 
 
+#: Fields whose placeholder looks like what somebody typed, and what moves although nobody wants motion.
+ALIKE = """() => [...document.querySelectorAll('.lab :is(input, textarea)[placeholder]')].filter((field) =>
+  field.checkVisibility() && getComputedStyle(field, '::placeholder').color === getComputedStyle(field).color)
+  .map(({ id }) => id)"""
+MOVING = """() => [...document.querySelectorAll('.page *')].filter((node) => node.checkVisibility()
+  && [getComputedStyle(node), getComputedStyle(node, '::before')].some(({ transitionDuration, animationName }) =>
+    parseFloat(transitionDuration) > 0 || animationName !== 'none')).map(({ outerHTML }) => outerHTML.slice(0, 120))"""
+
+
 def test_every_workspace_fits_and_can_be_read_by_everybody(page: Page, served: Served, screen: str) -> None:
     page.goto(f"{served[0]}?__theme={screen}")
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
@@ -242,4 +264,6 @@ def test_every_workspace_fits_and_can_be_read_by_everybody(page: Page, served: S
         expect(page.locator(f"#space-tabs [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_attached()
         at_rest(page)
         assert page.evaluate(CUT_OFF) == [], f"{name}: what cannot be reached"
-        assert complaints(page, serious=True) == [], name
+        assert page.evaluate(ALIKE) == [], name
+        assert page.evaluate(MOVING) == [], name
+        assert complaints(page) == [], name

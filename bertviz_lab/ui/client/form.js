@@ -2,6 +2,7 @@
 
 import { LOST } from 'lab/client/ask.js';
 import { h, makeField, setText } from 'lab/client/dom.js';
+import { recall, remember } from 'lab/client/saving.js';
 
 const TYPING = 400; // milliseconds after a key until a field counts as changed
 
@@ -71,8 +72,22 @@ export function makeFields(groups, prefix, onChange) {
   };
 }
 
-/** A box for files, which are uploaded at once: {node, tokens, put(file), ready()}. `ready()` resolves when all have
- * arrived; `onChange(early)` is called when the files have changed, and when an upload begins. */
+/** Fill in a form as it was when this tab left the page: a reload loses nothing. `boxes` are further files; returns
+ * whether something was kept. */
+export function keepForm(name, source, fields, boxes = []) {
+  const [key, place] = [`bertviz-lab-form-${name}`, 'sessionStorage'];
+  window.addEventListener('pagehide', () => remember(key,
+    { chosen: source.chosen, values: fields.values(), files: boxes.map(({ files }) => files) }, place));
+  const { chosen, values, files } = recall(key, place);
+  if (!values) return false;
+  source.chosen = chosen;
+  fields.set(values);
+  boxes.forEach((box, at) => { box.files = files[at]; });
+  return true;
+}
+
+/** A box for files, which are uploaded at once: {node, files, tokens, put(file), ready()}. `ready()` resolves when all
+ * have arrived; `onChange(early)` is called when the files have changed, and when an upload begins. */
 export function makeFiles({ id, label, accept = [], multiple = true, onChange }) {
   let files = []; // {token, name}
   let uploading = Promise.resolve();
@@ -117,7 +132,8 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
   }
   /** Upload a file in place of the one of its name. */
   const put = (file) => add([file], ({ name }) => name !== file.name);
-  return { node, put, ready: () => uploading, get tokens() { return files.map(({ token }) => token); } };
+  return { node, put, ready: () => uploading, get tokens() { return files.map(({ token }) => token); },
+    get files() { return files; }, set files(now) { setFiles(now); } };
 }
 
 /** Offer the models to start from again when there are others. */
@@ -127,7 +143,7 @@ export const followStarts = (panel, control) => panel.page.on('changed', async (
 });
 
 /** Where the examples of a `form` come from: radio buttons of its sources, and files of a person's own. `onChoose()` is
- * called when others are chosen: {nodes, sent(), ready()}. */
+ * called when others are chosen: {nodes, chosen, sent(), put(file), ready()}. */
 export function makeSource(form, { id, label, accept }, onChoose) {
   const sources = makeField('radio', label, form.sources[0][0], () => onChoose(),
     { id: `${id}-source`, options: form.sources });
@@ -136,6 +152,11 @@ export function makeSource(form, { id, label, accept }, onChoose) {
     if (!early) onChoose();
   } });
   return { nodes: [sources.node, files.node], ready: files.ready, put: files.put,
+    get chosen() { return { source: sources.value, files: files.files }; },
+    set chosen({ source, files: kept }) {
+      sources.set(source);
+      files.files = kept;
+    },
     sent: () => ({ source: sources.value, files: sources.value === form.own ? files.tokens : [] }) };
 }
 

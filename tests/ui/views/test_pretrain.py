@@ -8,6 +8,7 @@ from bertviz_lab import InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.options import options_of
+from bertviz_lab.config.pretrain import RECIPE_TITLES
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import clock
 from bertviz_lab.ui.forms import OWN, Source
@@ -67,6 +68,14 @@ def test_what_suits_a_sample_goes_with_the_labs_recipe_its_time_with_any() -> No
     assert {name: found[name] for name in wanted} == wanted
     paper = run_settings.filled_in("paper", "tiny-town")
     assert (paper["seq_len"], paper["time_budget"]) == (512, wanted["time_budget"])
+
+
+def test_a_text_of_ones_own_is_trained_as_the_title_of_the_recipe_says() -> None:
+    assert "causal-LM warm-up and few layers first (not for Tiny Town)" in RECIPE_TITLES["lab"]
+    for source, size in ((OWN, 1_600_000), (OWN, 60_000_000), ("docstrings", 0)):
+        found = run_settings.filled_in("lab", source, size)
+        assert found["causal_share"] > 0, source
+        assert found["shallow_share"] > 0, source
 
 
 def test_in_a_workshop_runs_are_as_long_as_its_plans_say(tmp_path: Path) -> None:

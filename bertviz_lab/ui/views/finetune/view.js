@@ -2,11 +2,11 @@
 
 import { h } from 'lab/client/dom.js';
 import { makeTypedExamples } from 'lab/components/data/typed_examples.js';
-import { followStarts, makeFields, makeFiles, makeSource, makeStart } from 'lab/client/form.js';
+import { followStarts, keepForm, makeFields, makeFiles, makeSource, makeStart } from 'lab/client/form.js';
 
 export async function mount(panel) {
   const form = await panel.ask('form');
-  const source = makeSource(form, { id: 'examples', label: 'Data set' }, chooseData);
+  const source = makeSource(form, { id: 'examples', label: 'Data set' }, advise);
   const scored = makeFiles({ id: 'examples-scored', label: 'Validation file (optional)',
     onChange: (early) => early || read.redraw() });
   const about = h('p.quiet', { id: 'examples-about' });
@@ -29,6 +29,8 @@ export async function mount(panel) {
     const chosen = source.sent();
     return { ...chosen, scored: chosen.source === form.own ? scored.tokens : [], values: fields.values() };
   };
+  const isFilledIn = keepForm('finetune', source, fields, [scored]);
+  changed('grid'); // which disables what it sets
   const read = panel.part([h('h2', '2. Check the data'), confirm, preview.host, facts.host, ...folds, parsing], check);
   read.node.before(h('h2', '1. Choose a labeled data set'), h('div.fields', ...source.nodes, scored.node), typed,
     about);
@@ -36,12 +38,14 @@ export async function mount(panel) {
     ...makeStart(panel, form, { id: 'tune', label: 'Fine-tune', fields, sent,
       ready: () => Promise.all([source.ready(), scored.ready()]) }));
 
-  /** Another data set: its settings replace those recommended before, and the columns are inferred again. */
-  async function chooseData() {
+  /** What suits the data set. Settings of another one replace those recommended before, and its columns are inferred
+   * again. */
+  async function advise(isOther = true) {
     const advice = await panel.ask('advise', { source: source.sent().source, start: fields.get('model').value });
     if (!advice) return;
     about.textContent = advice.about;
-    fields.recommend(advice.values, form.suited);
+    fields.recommend(advice.values, isOther ? form.suited : []);
+    if (!isOther) return;
     fields.set({ model: advice.start, ...Object.fromEntries(form.columns.map((name) => [name, ''])) });
     await read.redraw();
   }
@@ -79,5 +83,5 @@ export async function mount(panel) {
   }
 
   followStarts(panel, fields.get('model'));
-  await chooseData();
+  await advise(!isFilledIn);
 }

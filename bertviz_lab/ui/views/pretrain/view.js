@@ -1,7 +1,7 @@
 // Pretrain: a text, its health report, the options of a run, what it costs, and Train.
 
 import { h } from 'lab/client/dom.js';
-import { followStarts, makeFields, makeSource, makeStart } from 'lab/client/form.js';
+import { followStarts, keepForm, makeFields, makeSource, makeStart } from 'lab/client/form.js';
 
 export async function mount(panel) {
   const form = await panel.ask('form');
@@ -11,6 +11,7 @@ export async function mount(panel) {
   const forecast = panel.drawing('facts', 'Estimated cost', { id: 'forecast' });
   const fields = makeFields(form.groups, 'option', changed);
   const sent = () => ({ ...source.sent(), values: fields.values() });
+  keepForm('pretrain', source, fields);
   const report = panel.part([h('h2', '2. Check the corpus'), health.host], check);
   report.node.before(h('h2', '1. Choose a corpus'), h('div.fields', ...source.nodes), about);
   panel.body.append(h('h2', '3. Train'), fields.main, fields.drawer(), forecast.host,
