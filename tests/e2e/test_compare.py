@@ -14,6 +14,7 @@ from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from tests.browser import PageLog, complaints, eventually, in_menu, reload
 from tests.ui.pages import Served, little_settings, serve
+from tests.ui.state.test_models import make_run
 
 TRAINING = 120_000  # milliseconds until two short runs on a busy machine have ended
 
@@ -108,6 +109,23 @@ def test_an_ablation_is_queued_predicted_and_revealed(page: Page, page_log: Page
     expect(page.locator("#compare-fills")).to_contain_text("One layer")
     expect(page.locator("#compare-follows")).to_contain_text("One layer")
     expect(page.locator("#compare-heads canvas")).to_have_count(4 + 2)
+
+
+def test_runs_that_are_ticked_are_compared(page: Page, served: Served) -> None:
+    address, session = served
+    runs = [f"{name}-0123456789abcdef" for name in ("brave-owl", "quick-hare", "warm-wren")]
+    for run_id in runs:
+        make_run(session, run_id, model=False)
+    page.goto(f"{address}?space=runs")
+    chosen = page.locator("#compare-chosen button")
+    for count, run_id in enumerate(runs, 1):
+        page.get_by_role("checkbox", name=f"Compare {short_name(run_id)}").press("Space")
+        if count > 1:
+            expect(chosen).to_have_text([f"{short_name(name)} ×" for name in runs[:count]])
+    chosen.first.click()
+    expect(page.get_by_role("checkbox", name=f"Compare {short_name(runs[0])}")).not_to_be_checked()
+    for run_id in runs:
+        session.runs.delete(run_id)
 
 
 def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: Served) -> None:

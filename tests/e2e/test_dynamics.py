@@ -244,6 +244,10 @@ def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served:
 
 def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?space=runs&run.id=mini")
+    expect(page.locator("#run-body h3")).to_have_text("mini")
+    page.locator("#tab-dynamics").click()  # opened by its tab, it is about the run that is chosen
+    expect(page.locator("#dynamics-scrubber")).to_contain_text("Training dynamics of mini")
+    page.locator("#tab-run").click()
     page.locator("#run-dynamics").click()
     expect(page.locator("#dynamics-scrubber")).to_contain_text("Training dynamics of mini")
     page.locator("#tab-run").click()

@@ -69,6 +69,7 @@ def tune(page: Page, session: AppState) -> str:
     (run_id,) = set(session.runs.ids()) - before
     expect(page.locator("#finetune-chart")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
     expect(page.locator("#finetune-chart .stage")).to_contain_text("Finished", timeout=TRAINING)
+    page.locator("#finetune-progress").get_by_role("tab", name="Results").click()
     expect(page.locator("#finetune-summary")).to_contain_text("held-out examples after training on", timeout=TRAINING)
     return run_id
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from bertviz_lab import PretrainConfig
 from bertviz_lab.data.probes import PROBES, MinimalPair
@@ -28,7 +28,13 @@ TRAINING = 120_000  # milliseconds until a training on a busy machine shows some
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(little_settings(tmp_path_factory.mktemp("runs"))) as served:
+    settings = little_settings(tmp_path_factory.mktemp("runs"))
+    log = [
+        {"event": "RunStarted", "step": 0, "objective": "mlm+nsp"},
+        {"event": "StepDone", "step": 1, "mlm_loss": 5.0},
+    ]
+    (settings.checkpoints / "little" / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log))
+    with serve(settings) as served:
         make_run(served[1])
         make_run(served[1], OTHER)
         yield served
@@ -150,6 +156,45 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: Se
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
 
 
+def test_a_run_is_named_with_its_own_curves_and_none_is_missing_before_it_is_known(page: Page, served: Served) -> None:
+    address, session = served
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked = json.loads(route.request.post_data or "{}")
+        if asked["view"] == "run" and asked["question"] == waiting:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/lab/ask", hold)
+    waiting = "current"
+    page.goto(f"{address}?space=train")
+    chart, name = page.locator("#pretrain-chart"), page.locator("#pretrain-progress h3")
+    eventually(page, lambda: bool(held), 60)
+    expect(chart.locator(".empty")).to_have_text("Loading …")
+    waiting = "curves"
+    held.pop().continue_()
+    eventually(page, lambda: bool(held), 60)
+    held.pop().continue_()
+    expect(name).to_have_text("little")
+    config = PretrainConfig(corpus=("sample:tiny-town",), preset="tiny", steps=100_000, batch_size=4, threads=1)
+    run_id = session.runs.start(config)
+    page.evaluate("() => window.Lab.page.emit('start')")
+    eventually(page, lambda: bool(held), 60)
+    expect(name).to_have_text("little")
+    held.pop().continue_()
+    expect(name).to_have_text(session.runs.name(run_id))
+    page.unroute_all(behavior="ignoreErrors")
+    session.runs.stop(run_id)
+
+
+def test_a_run_of_pretraining_explains_its_own_scores(page: Page, served: Served) -> None:
+    page.goto(f"{served[0]}?space=runs&run.id={RUN}")
+    page.locator("#run-body").get_by_text("How is this computed?").click()
+    expect(page.locator("#run-body .explanation")).to_contain_text("MLM loss is the mean cross-entropy")
+
+
 def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(page: Page, served: Served, tmp_path: Path) -> None:
     address, session = served
     pairs = tuple(replace(pair, kind=kind) for kind in ("word_order", "<b>agreement</b>") for pair in ENGLISH[:3])
@@ -175,6 +220,7 @@ def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
     page: Page, served: Served, hub: FakeHub
 ) -> None:
     page.goto(f"{served[0]}?space=runs&run.id={RUN}")
+    page.get_by_role("tab", name="Settings and files").click()
     page.locator("#run-hub > summary").click()
     push, files = page.locator("#run-hub-push"), page.locator("#run-hub-files")
     expect(push).to_be_disabled()
@@ -195,7 +241,7 @@ def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
 
 
 def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_page(page: Page, served: Served, screen: str) -> None:
-    page.goto(f"{served[0]}?__theme={screen}&space=runs&run.id={RUN}&run.settings=open&run.hub=open")
+    page.goto(f"{served[0]}?__theme={screen}&space=runs&run.id={RUN}&run.open=2&run.hub=open")
     expect(page.locator("#run-settings-facts")).to_contain_text("Seed")
     row(page, RUN).get_by_role("button", name="Edit").click()
-    assert complaints(page, "panel-runs", "panel-run", serious=True) == []
+    assert complaints(page, "panel-runs", "panel-run") == []

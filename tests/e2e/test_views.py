@@ -103,6 +103,10 @@ def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> No
     expect(page.locator("#fill-comparison .heading")).to_have_text("little and before training")
     in_menu(page.locator("#other-picker")).select_option("other")
     expect(page.locator("#fill-comparison .heading")).to_have_text("little and other")
+    in_menu(page.locator("#other-picker")).select_option("classifier")
+    expect(page.get_by_text("The model to compare with, classifier, predicts no masked tokens")).to_be_visible()
+    expect(page.locator("#fill-comparison")).to_be_hidden()
+    in_menu(page.locator("#other-picker")).select_option("other")
     expect(page.locator("#nsp-verdict")).to_be_hidden()
     write(page, "#text-a", A)
     expect(page.get_by_text("Mask a word to compare the two models.")).to_be_visible()
@@ -184,7 +188,7 @@ def test_sentences_words_and_a_word_in_two_contexts(page: Page, served: Served) 
     )  # nobody has named sentences: the input and examples
     page.locator("#similarity-sentences").fill(f"{A}\n{B}\n{A}")
     expect(data_table(table).locator("tr")).to_have_count(3)
-    expect(data_table(table)).to_contain_text("1.000")
+    expect(data_table(table)).to_contain_text("1.00")
     page.locator("#similarity-pooling").select_option("cls")
     unfold(page, "embeddings-map")
     expect(data_table(page.locator("#sentence-map")).locator("tr")).to_have_count(3)
@@ -319,6 +323,13 @@ def test_every_drawing_is_saved(
     page: Page, page_log: PageLog, served: Served, tmp_path: Path, view: str, drawing: str
 ) -> None:
     visit(page, served, view, text_a=TEXT)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    menu = page.locator(f"{drawing} details.menu:visible", has_text="Copy as figure caption").last
+    in_menu(menu.get_by_text("Copy as figure caption")).click()
+    expect(menu.locator("[aria-live]")).to_have_text("Caption copied")
+    caption = page.evaluate("() => navigator.clipboard.readText()")
+    assert caption.endswith(f"Model: little. Text A: “{TEXT}”.")
+    page.keyboard.press("Escape")
     for kind in ("png", "svg", "csv", "json", "html"):
         with page.expect_download() as waiting:
             menu = page.locator(f"{drawing} details.menu:visible", has=page.locator(f"[data-save={kind}]")).last

@@ -132,6 +132,15 @@ def test_the_screen_shows_the_lesson_of_the_moment_without_a_key(
         expect(screen.get_by_role("heading", name=f"Lesson {LESSON.number}: {LESSON.title}")).to_be_visible()
         expect(screen.get_by_text(LESSON.choices[0].text.replace("`", ""))).to_be_visible()
         expect(screen.locator(".share").first).to_be_hidden()
+        # The longest lesson fits on the screen of a projector, with its sentence and its right answer.
+        screen.set_viewport_size({"width": 1440, "height": 900})
+        longest = max(LESSONS, key=lambda lesson: sum(map(len, (lesson.question, *(c.text for c in lesson.choices)))))
+        press(leader, "Call", longest.number)
+        press(leader, "Reveal", longest.number)
+        expect(screen.get_by_text("✓")).to_have_count(1)
+        expect(screen.get_by_text(longest.example)).to_be_in_viewport(ratio=1)
+        for choice in screen.locator(".bar-row:visible").all():
+            expect(choice).to_be_in_viewport(ratio=1)
     assert (page_log.errors, page_log.outside) == ([], [])
 
 

@@ -150,11 +150,13 @@ export function walkWithKeys(host,
 }
 
 /** Tabs, each of which names its panel by `aria-controls`: {select(place, focus)}. `onSelect(place)` is called with
- * each that is selected. */
+ * each that is selected; keys pass over those that are hidden. */
 export function makeTabs(tabs, onSelect) {
-  const walk = walkWithKeys(tabs[0].parentElement, { items: () => tabs, onMove: (place) => select(place, true) });
+  const shown = () => tabs.filter((tab) => !tab.hidden);
+  const walk = walkWithKeys(tabs[0].parentElement,
+    { items: shown, onMove: (place) => select(tabs.indexOf(shown()[place]), true) });
   function select(place, focus) {
-    walk.moveTo(place, focus);
+    walk.moveTo(shown().indexOf(tabs[place]), focus);
     tabs.forEach((tab, at) => {
       tab.setAttribute('aria-selected', at === place);
       document.getElementById(tab.getAttribute('aria-controls')).hidden = at !== place;

@@ -26,9 +26,10 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.results import confusion_view, listed_view, verdict
 from bertviz_lab.ui.views.run.view import QUESTIONS
+from bertviz_lab.ui.views.runs.view import QUESTIONS as RUNS
 from tests.charts import shown
 from tests.ui.finetuned import RUN, tuned
-from tests.ui.pages import OWNER, serve
+from tests.ui.pages import OWNER, little_settings, serve
 from tests.ui.state.test_models import RUN as PRETRAINED
 from tests.ui.state.test_models import make_run
 
@@ -109,6 +110,25 @@ def test_settings_are_told_without_the_folders_of_the_machine(tuned: AppState) -
     assert str(tuned.settings.runs_dir.parent) not in json.dumps(items)
 
 
+def test_a_shared_page_names_no_folder_of_its_machine(tmp_path: Path) -> None:
+    session = AppState(little_settings(tmp_path, shared=True))
+    folder = make_run(session)
+    write_state(folder, RunState("failed", message=f"Cannot write {folder / 'model'}."))
+    (folder / "events.jsonl").write_text(
+        json.dumps({"event": "RunFinished", "step": 7, "reason": "failed", "path": str(folder / "model")}) + "\n",
+        encoding="utf-8",
+    )
+    run = {"run_id": PRETRAINED}
+    answers = [
+        *(QUESTIONS[name].ask(session, run, OWNER) for name in ("about", "curves", "settings")),
+        QUESTIONS["follow"].ask(session, run | {"start": 0}, OWNER),
+        RUNS["glance"].ask(session, run, OWNER),
+        RUNS["table"].ask(session, {}, OWNER),
+    ]
+    assert answers[-2]["status"] == "failed"
+    assert str(tmp_path) not in repr(answers)
+
+
 def test_the_results_are_those_of_the_report(tuned: AppState) -> None:
     results = read_results(tuned.runs.folder(RUN))
     facts = dict(ask(tuned, "summary", run_id=RUN)["items"])
@@ -124,7 +144,10 @@ def test_the_results_are_those_of_the_report(tuned: AppState) -> None:
     rights = [item["right"] for item in items]
     assert rights == sorted(rights)  # mistakes first
     rows = ask(tuned, "table", run_id=RUN)
-    assert [row["row"] for row in rows] == [results.examples[item["index"]].row for item in items]
+    lines = (tuned.settings.runs_dir.parent / "reviews.csv").read_text(encoding="utf-8").splitlines()
+    assert {row["file"] for row in rows} == {"reviews.csv"}
+    assert [lines[row["row"] - 1] for row in rows] == [f"{row['text']},{row['truth']}" for row in rows]
+    assert [item["row"]["row"] for item in items] == [row["row"] for row in rows]
 
 
 def test_the_first_sentence_names_score_baseline_and_the_most_frequent_error(tuned: AppState) -> None:

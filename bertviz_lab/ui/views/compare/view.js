@@ -44,6 +44,7 @@ export function mount(panel) {
   function choose(some, removed = null) {
     names = some;
     panel.keep('runs', names.join(','));
+    panel.page.emit('compared');
     showChosen();
     if (removed !== null) (chips.children[removed] ?? adding.input).focus();
     bring();

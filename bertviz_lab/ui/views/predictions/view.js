@@ -43,12 +43,15 @@ export function mount(panel) {
   });
   const why = h('p.quiet');
   panel.part([why, comparison.host], async () => {
-    const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
-    const able = (await heads()).mlm;
-    comparison.host.hidden = !page.input.other || !masked || !able;
-    setText(why, page.input.other && comparison.host.hidden && (able ? 'Mask a word to compare the two models.'
-      : 'This model predicts no masked tokens, so its predictions cannot be compared with those of another model.'));
-    if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
+    const { text_a, text_b, model, other } = page.input;
+    const isAble = async (name) => (await heads(name)).mlm;
+    const lacking = !other ? '' : !await isAble(model) ? 'This model'
+      : other !== 'before' && !await isAble(other) ? `The model to compare with, ${other},` : '';
+    const isMasked = /\[MASK\]|<mask>/i.test(text_a + text_b);
+    comparison.host.hidden = !other || lacking !== '' || !isMasked;
+    setText(why, lacking ? `${lacking} predicts no masked tokens, so there are no predictions to compare.`
+      : other && !isMasked ? 'Mask a word to compare the two models.' : '');
+    if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other });
   });
   const folds = [
     panel.foldOf('joint', 'Several masked tokens jointly', ['chart', 'All masked tokens jointly', { id: 'fill-joint' }],
@@ -59,14 +62,13 @@ export function mount(panel) {
   ];
   for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 
-  let known = {}; // the model that was asked for last, and its answer
+  const known = new Map(); // model -> what it can predict, or will once it is answered
 
-  /** What the chosen model can predict; asked once a model. */
-  function heads() {
-    const { model } = page.input;
-    if (known.model !== model) known = { model, answer: page.ask('predictions', 'heads', { model }, `heads ${model}`) };
-    return known.answer.catch((error) => {
-      known = {};
+  /** What a model can predict; asked once a model. */
+  function heads(model = page.input.model) {
+    if (!known.has(model)) known.set(model, page.ask('predictions', 'heads', { model }, `heads ${model}`));
+    return known.get(model).catch((error) => {
+      known.delete(model);
       throw error;
     });
   }

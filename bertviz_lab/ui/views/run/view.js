@@ -1,13 +1,14 @@
 // Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that
 // was chosen there; a tab that trains shows the newest of its kind (`mountProgress` in client/main.js).
 
-import { elements, h, setText } from 'lab/client/dom.js';
+import { elements, h, makeTabs, setText } from 'lab/client/dom.js';
 import { ACTIVE, dateTime } from 'lab/client/format.js';
 
 export function mount(panel) {
   const { page } = panel;
   const id = (name) => `${panel.prefix}-${name}`;
-  const drawing = (name, kind, label, options) => panel.drawing(kind, label, { id: id(name), ...options });
+  const drawing = (name, kind, label, options) => panel.drawing(kind, label,
+    { id: id(name), about: () => [`Run: ${run.name}`], ...options });
   const kind = panel.kind ?? '';
   let run = null; // what it is: see `about` in view.py
   let [drawnCurves, curvesStatus] = ['', '']; // id and status of the run whose curves are drawn
@@ -49,7 +50,33 @@ export function mount(panel) {
   chart.say('Loading …'); // whether there is a run is not known yet
   const probes = drawing('probes', 'chart', 'Minimal-pair probes');
   probes.host.hidden = true;
-  const main = panel.part([h('div.head.line', name, status, tags, buttons), note, said, chart.host, probes.host], draw);
+  const main = panel.part([h('div.head.line', name, status, tags, buttons), note, said], draw);
+
+  // ---- its curves, its results, its settings and where its model goes, a tab each
+
+  const TABS = ['Curves', 'Results', 'Settings and files'];
+  const [curves, results, settings] = TABS.map((title) =>
+    h('div', { id: id(`tab-${title.toLowerCase().split(' ')[0]}`), role: 'tabpanel', 'aria-label': title }));
+  const hosts = [curves, results, settings];
+  const heads = hosts.map((host, place) => h('button', { role: 'tab', 'aria-controls': host.id }, TABS[place]));
+  panel.body.append(h('div.tab-wrapper', { role: 'tablist', 'aria-label': 'Parts of the run' }, ...heads), ...hosts);
+  curves.append(chart.host, probes.host);
+  for (const node of [name, results, settings, ...heads]) node.hidden = true; // until it is known what the run has
+  /** The tab that says most of this run. */
+  const usual = () => hosts.indexOf(run?.results && !run.active ? results : curves);
+  const tabs = makeTabs(heads, (place) => {
+    panel.keep('open', place === usual() ? '' : place);
+    panel.look();
+  });
+
+  /** Show the tabs that have something; the selected one stays while it has, and as long as the run is the same. */
+  function showTabs(isOther) {
+    const has = (host) => host === curves || parts.some(({ node }) => !node.hidden && host?.contains(node));
+    heads.forEach((head, place) => { head.hidden = !has(hosts[place]); });
+    const selected = heads.findIndex((head) => head.ariaSelected === 'true');
+    const kept = Number(panel.kept('open', usual()));
+    if (isOther || !has(hosts[selected])) tabs.select(has(hosts[kept]) ? kept : 0, false);
+  }
 
   async function draw() {
     const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
@@ -58,7 +85,8 @@ export function mount(panel) {
     const now = await panel.ask('about', { run_id: chosen }).catch(leave);
     if (!now) return undefined;
     main.say('');
-    if (run?.id !== now.id) example = cell = null;
+    const isOther = run?.id !== now.id;
+    if (isOther) example = cell = null;
     run = now;
     if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
       [drawnCurves, curvesStatus] = [run.id, run.status];
@@ -67,6 +95,7 @@ export function mount(panel) {
     }
     showHead(); // with its curves, not above those of the run before
     for (const part of parts) part.node.hidden = !part.needs();
+    showTabs(isOther);
     if (drawnResults === `${run.id} ${run.results}`) return undefined;
     drawnResults = `${run.id} ${run.results}`;
     return parts.forEach((part) => part.redraw());
@@ -78,12 +107,14 @@ export function mount(panel) {
     drawnCurves = drawnResults = '';
     chart.say(error.message);
     for (const node of [...buttons.children, probes.host, note, ...parts.map((part) => part.node)]) node.hidden = true;
-    for (const node of [name, status, said, tags]) node.textContent = '';
+    for (const node of [status, said, tags]) node.textContent = '';
+    setText(name, '');
+    showTabs(true);
   }
 
   function showHead() {
     const pressed = document.activeElement;
-    name.textContent = run.name;
+    setText(name, run.name);
     const end = run.deleted_at && `kept until ${dateTime(run.deleted_at)}`;
     status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
     tags.replaceChildren(...run.tags.map((tag) => h('span.tag.card.small', tag)));
@@ -121,11 +152,12 @@ export function mount(panel) {
     if (!first) main.redraw();
   }
 
-  // ---- what is below the curves: each part is shown where its `needs()` is met
+  // ---- what is in the tabs besides the curves: each part is shown where its `needs()` is met
 
   const parts = [];
-  function add(part, needs) {
+  function add(part, needs, host = results) {
     part.node.hidden = true;
+    host.append(part.node);
     parts.push(Object.assign(part, { needs }));
     return part;
   }
@@ -142,7 +174,7 @@ export function mount(panel) {
   const bring = h('button.action', { id: id('bring'), hidden: true, onclick: bringExample },
     'Open this example in Explore');
   const tokens = drawing('attribution', 'tokens', 'Attribution: what each token contributes');
-  add(panel.part([h('h3', 'Results'), summary.host, trials.host,
+  add(panel.part([summary.host, trials.host,
     h('div.beside.tiles', h('div', confusion.host, everything), list.host), tokens.host, bring], drawResults),
   () => run.results);
 
@@ -186,8 +218,8 @@ export function mount(panel) {
   }
 
   /** A fold with one drawing of the run. */
-  const fold = (key, title, label, kind = 'chart', needs = () => run.results && run.charts.includes(key)) =>
-    add(panel.foldOf(key, title, [kind, label, { id: id(`${key}-${kind}`) }], key, { more: ofRun }), needs);
+  const fold = (key, title, label) => add(panel.foldOf(key, title, ['chart', label, { id: id(`${key}-chart`) }], key,
+    { more: ofRun }), () => run.results && run.charts.includes(key));
 
   const difference = drawing('attention-grid', 'attention', 'Attention difference');
   const attention = add(panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
@@ -198,7 +230,8 @@ export function mount(panel) {
   fold('labels', 'Per-label metrics', 'Precision, recall and F1 per label');
   fold('calibration', 'Calibration', 'Reliability diagram');
   fold('slices', 'Slice analysis', 'Metrics by length and label');
-  fold('settings', 'Settings', 'Settings of the run', 'facts', () => !run.shipped);
+  const facts = drawing('settings-facts', 'facts', 'Settings of the run');
+  add(panel.part([facts.host], () => panel.show(facts, 'settings', ofRun())), () => !run.shipped, settings);
 
   // ---- as a web page
 
@@ -207,7 +240,7 @@ export function mount(panel) {
     const publisher = makePublisher(panel.prefix, () => run.id);
     host.append(publisher.node);
     return publisher.refresh;
-  }), () => run.saved && (run.mine || run.shipped) && !page.start.shared);
+  }), () => run.saved && (run.mine || run.shipped) && !page.start.shared, settings);
 
   // ---- to the hub: first the files that would be sent, then a press
 
@@ -232,5 +265,5 @@ export function mount(panel) {
     }
     host.append(h('div.fields', repo.node, open.node), files.host, push);
     return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
-  }), () => run.can_push);
+  }), () => run.can_push, settings);
 }

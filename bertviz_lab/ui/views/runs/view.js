@@ -1,4 +1,5 @@
-// Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
+// Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run,
+// ticked runs of pretraining are compared.
 
 import { pause } from 'lab/client/ask.js';
 import { elements, h, setText, walkWithKeys } from 'lab/client/dom.js';
@@ -33,13 +34,16 @@ export function mount(panel) {
     h('button', { onclick: () => sortBy(key) }, title)));
   const tbody = h('tbody');
   const table = h('table', { id: 'runs-table' },
-    h('thead', h('tr', ...heads, h('th', { scope: 'col' }, h('span.hush', 'Actions')))), tbody);
+    h('thead', h('tr', h('th', { scope: 'col' }, h('span.hush', 'Compare')), ...heads,
+      h('th', { scope: 'col' }, h('span.hush', 'Actions')))), tbody);
   const names = () => [...tbody.querySelectorAll('.name')];
   const walk = walkWithKeys(tbody, { items: names, onMove: (place) => names()[place].click() });
   const nothing = h('p.empty', 'No run matches the filter.');
   const part = panel.part([h('div.fields', filter.node),
     h('div.scroller', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
   page.on('open', show); // which one is chosen
+  page.on('compared', show);
+  const compared = () => page.kept('compare.runs').split(',').filter(Boolean);
 
   let looks = 0;
 
@@ -98,10 +102,12 @@ export function mount(panel) {
     const shown = () => ABOUT_RUN.find((id) => page.kept('runs.open').endsWith(id)) ?? 'run';
     const name = button('', () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: shown() }), 'name');
     const [tags, note] = elements('span.tags', 'p.quiet.small.note');
+    const box = h('input', { type: 'checkbox', onchange: () => compare(row.id, box.checked) });
     const cells = CELLS.map(([key]) => h('td', { class: key }));
     const edit = button('Edit', () => open(row, editForm));
     const remove = button('Delete', () => open(row, deleteForm));
-    const node = h('tr', h('th', { scope: 'row' }, name, tags, note), ...cells, h('td.actions', edit, remove));
+    const node = h('tr', h('td', box),
+      h('th', { scope: 'row' }, name, tags, note), ...cells, h('td.actions', edit, remove));
     function fill(now) {
       if (JSON.stringify(now) !== JSON.stringify(row)) { // else what is marked for copying stays so
         row = now;
@@ -110,6 +116,9 @@ export function mount(panel) {
         tags.replaceChildren(...row.tags.map((tag) => h('span.tag.card.small', tag)));
         CELLS.forEach(([, [, , words]], place) => { cells[place].textContent = words(row) || '–'; });
       }
+      box.hidden = !row.pretraining;
+      box.checked = compared().includes(row.id);
+      box.ariaLabel = `Compare ${row.name}`;
       node.dataset.run = row.id;
       node.dataset.status = row.active ? 'active' : row.status;
       node.classList.toggle('chosen', page.kept('run.id') === row.id);
@@ -120,6 +129,16 @@ export function mount(panel) {
       remove.title = row.active ? 'Stop it first' : '';
     }
     return { node, fill };
+  }
+
+  /** Two runs that are ticked open the comparison; those ticked later join it. */
+  function compare(id, isTicked) {
+    const names = [...compared().filter((name) => name !== id), ...(isTicked ? [id] : [])];
+    const settings = { 'compare.runs': names.join(',') };
+    const isOpen = page.kept('runs.open').endsWith('compare');
+    if (isOpen) page.open({ space: 'runs', settings }); // the focus stays
+    else if (names.length > 1) page.open({ space: 'runs', settings, show: 'compare' });
+    else page.keep('compare.runs', names.join(','));
   }
 
   // ---- what can be done with a row: a form below it
@@ -142,7 +161,7 @@ export function mount(panel) {
     }, onkeydown: ({ key }) => { if (key === 'Escape') close(); } }, ...fields,
     h('div.buttons.line', h('button.action', { type: 'submit' }, words), h('button.plain', { onclick: close },
       'Cancel')), complaint);
-    opened = { id: row.id, node: h('tr.form', h('td', { colspan: heads.length + 1 }, form)) };
+    opened = { id: row.id, node: h('tr.form', h('td', { colspan: heads.length + 2 }, form)) };
     show();
     form.querySelector('input, .plain').focus();
   }

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from bertviz_lab.config import RunConfig
+from bertviz_lab.config import PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.config.options import in_page_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
@@ -174,6 +175,7 @@ def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any
         "total_steps": run.total_steps,
         "started": state.runs.started(run_id),
         "mine": state.models.owns(visitor, run_id),
+        "pretraining": state.is_kind(run_id, PretrainConfig),
         "deleted_at": deleted_at(run, state.settings.limits),
         **_outcome(state.summary(run_id)),
     }
@@ -181,8 +183,9 @@ def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any
 
 def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "queue": "", "step": 0}
-    unknown = {"total_steps": None, "started": None, "mine": False, "deleted_at": None}
     summary = state.summary(name)
+    unknown = {"total_steps": None, "started": None, "mine": False, "deleted_at": None}
+    unknown |= {"pretraining": summary.objective not in ("", *TASKS)}
     score = card_score(state.settings.checkpoints / name, summary.measure) if summary.measure else None
     outcome = _outcome(summary if score is None else replace(summary, score=score))
     return {"id": name, "name": name, **fixed, **unknown, **outcome}
