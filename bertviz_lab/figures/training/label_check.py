@@ -29,7 +29,8 @@ def doubt_item(
     place: int, text: LabelledText, doubt: "Doubt | None", epochs: int, decisions: Mapping[LabelledText, Label | None]
 ) -> Item:
     """Return a training example with its label, what the evidence says of it, and what was decided about it."""
-    facts, row = [["given", label_words(text.label)]], {"given": label_words(text.label)}
+    facts = [["given", label_words(text.label)]]
+    row: dict[str, str | int] = {"given": label_words(text.label)}
     detail, share = "The evidence does not doubt this label.", None
     if doubt:
         facts.append(["suggested", label_words(doubt.suggested)])
