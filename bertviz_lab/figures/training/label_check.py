@@ -40,8 +40,9 @@ def doubt_item(
             f"given label was predicted in {doubt.right_epochs} of {epochs} epochs."
         )
     if text in decisions:
-        row["decided"] = label_words(decisions[text])
-        facts.append(["decided", "keep" if decisions[text] == text.label else row["decided"]])
+        decided = label_words(decisions[text])
+        row["decided"] = decided
+        facts.append(["decided", "keep" if decisions[text] == text.label else decided])
     row |= {"file": text.file, "row": text.row}
     detail = f"Row {text.row}{text.file and f' of {text.file}'}. {detail}"
     return text_item(place, text.text_a, text.text_b, row=row, facts=facts, probability=share, detail=detail)
