@@ -53,6 +53,7 @@ class Case(NamedTuple):
     right: str
     wrong: str
     cue: str
+    kind: str = "agreement"
 
 
 def tiny_town(tokenizer: Tokenizer, count: int) -> Iterator[Case]:
@@ -83,7 +84,7 @@ def tiny_town(tokenizer: Tokenizer, count: int) -> Iterator[Case]:
         start, end = spans[pair.position]
         text = f"{pair.context} {pair.good[:start]}[MASK]{pair.good[end:]}".strip()
         drawn[pair.kind] += 1
-        yield Case(text, good[pair.position], bad[pair.position], cue)
+        yield Case(text, good[pair.position], bad[pair.position], cue, pair.kind)
 
 
 def agreement() -> Iterator[Case]:

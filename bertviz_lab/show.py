@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertviz_lab import interpret
+from bertviz_lab.figures import corpus as corpus_figures
 from bertviz_lab.figures.attention import attention_body, attention_payload
+from bertviz_lab.figures.findings import findings_payload
 from bertviz_lab.figures.payload import figure
 from bertviz_lab.figures.payload import to_json as packed
 from bertviz_lab.figures.results import (
@@ -24,6 +26,7 @@ from bertviz_lab.figures.results import (
     decomposition_body,
     embedding_body,
     flow_body,
+    flow_graph_body,
     patching_body,
     splits_body,
 )
@@ -230,6 +233,60 @@ def logit_decomposition(parts: interpret.LogitDecomposition, patching: interpret
 def information_flow(flow: interpret.InformationFlow, position: int) -> View:
     """Show each token's contribution to a position by value zeroing, norms and ALTI, next to attention."""
     return _strip("Information flow", figure("information_flow", **flow_body(flow, position)))
+
+
+def flow_graph(
+    flow: interpret.InformationFlow,
+    position: int,
+    method: interpret.FlowMethod = "value zeroing",
+    threshold: float = 0.05,
+) -> View:
+    """Show the paths to a position through the layers; edges with less than `threshold` of its state are left out."""
+    payload = figure("flow_graph", **flow_graph_body(flow, method, position, threshold))
+    return _chart("Paths through the layers", payload, 560)
+
+
+def findings(found: interpret.Findings) -> View:
+    """Show the findings report on a prediction: five sentences, each with its picture."""
+    return _view("findings", "Findings", findings_payload(found), 720)
+
+
+# ---- Corpus search
+
+
+def corpus_heads(
+    index: interpret.CorpusIndex, x: str = "position", y: str = "content", head: tuple[int, int] = (0, 0)
+) -> View:
+    """Show all heads of a model by two metrics of a corpus index."""
+    payload = corpus_figures.heads_payload(index, interpret.head_roles(index), (x, y), head)
+    return _chart("All heads on a corpus", payload, 560)
+
+
+def head_profile(index: interpret.CorpusIndex, layer: int, head: int) -> View:
+    """Show a head's mean weight by distance over a corpus."""
+    return _chart("Mean weight by distance", corpus_figures.profile_payload(index, layer, head), 360)
+
+
+def head_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: int, head: int) -> View:
+    """Show where a head attends on a corpus: its strongest pairs of tokens, and random ones by interval."""
+    payload = corpus_figures.head_examples_payload(index, tokenizer, layer, head)
+    return _view("contexts", "Where a head attends", payload, 640)
+
+
+def head_search(found: interpret.HeadSearch) -> View:
+    """Show which heads link tokens like those of an example."""
+    return _chart("Heads that link such tokens", corpus_figures.head_search_payload(found))
+
+
+def neuron_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: int, neuron: int) -> View:
+    """Show the most activating tokens of a feed-forward neuron on a corpus."""
+    payload = corpus_figures.neuron_examples_payload(index, tokenizer, layer, neuron)
+    return _view("contexts", "Where a neuron fires", payload, 420)
+
+
+def promoted_tokens(found: interpret.PromotedTokens, layer: int, neuron: int) -> View:
+    """Show the tokens that a feed-forward neuron promotes and suppresses."""
+    return _chart("Promoted tokens", corpus_figures.promoted_payload(found, layer, neuron), 560)
 
 
 # ---- Attention, Layers and Embeddings

@@ -223,6 +223,30 @@ def disk_that_fills(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_bytes", write_half)
 
 
+def test_heads_and_neurons_are_searched_in_a_corpus(capsys, model: str, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text(little_text(8), encoding="utf-8")
+    searched = ("corpus-search", "--model", model, "--corpus", str(tmp_path / "corpus.txt"))
+    body = answer(capsys, *searched)
+    assert (body["corpus"], len(body["roles"])) == (str(tmp_path / "corpus.txt"), 2)
+    head = answer(capsys, *searched, "--head", "2.1")["found"]
+    assert head["title"] == "Where head 2.1 attends"
+    assert main([*searched, "--neuron", "2.3", "--texts", "20"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Neuron 2.3: most activating tokens")
+    assert "\npromoted: " in text
+    for options, message in ((("--head", "3.1"), "from 1.1 to 2.2"), (("--texts", "0"), "between 1 and 5,000")):
+        assert main([*searched, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_prediction_is_explained_in_five_sentences(capsys, model: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("bertviz_lab.interpret.MOST_TEXTS", 40)
+    path = tmp_path / "findings.html"
+    body = answer(capsys, "findings", "--model", model, "--text-a", "the red [MASK] sat", "--out", str(path))
+    assert len(body["findings"]) == 5
+    assert body["findings"][0]["sentence"] in path.read_text(encoding="utf-8")
+
+
 def test_a_full_disk_leaves_the_earlier_file_in_place_of_half_a_new_one(
     capsys, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

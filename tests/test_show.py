@@ -42,6 +42,9 @@ def views() -> dict[str, show.View]:
     run: tuple[dict[str, Any], list[dict[str, Any]]] = ({"preset": "tiny"}, events(40))
     results = results_of_two_trials()
     patching, parts = interpret.patch_activations(checkpoint, TEXT), interpret.decompose_logit(checkpoint, TEXT)
+    index, flow = interpret.index_corpus(checkpoint, [A, B, TEXT]), interpret.information_flow(checkpoint, TEXT)
+    promoted = interpret.promoted_tokens(checkpoint, index, 1, 3)
+    assert promoted is not None
     return {
         "activation_patching": show.activation_patching(patching, "head"),
         "answer": show.answer(interpret.answer_question(answers, "the red", "the red cat sat on the mat")),
@@ -54,6 +57,7 @@ def views() -> dict[str, show.View]:
         "classification": show.classification(interpret.classify(classifier, A)),
         "compare_runs": show.compare_runs({"first": run, "second": run}),
         "confusion_matrix": show.confusion_matrix(results),
+        "corpus_heads": show.corpus_heads(index),
         "context_paths": show.context_paths(contexts),
         "context_similarity": show.context_similarity(contexts),
         "difference": show.difference(*pair),
@@ -64,9 +68,14 @@ def views() -> dict[str, show.View]:
             interpret.compare_fill_mask([checkpoint, little_checkpoint(seed=1)], TEXT)
         ),
         "fill_mask": show.fill_mask(filled[0]),
+        "findings": show.findings(interpret.measure_findings(checkpoint, TEXT, index=index)),
+        "flow_graph": show.flow_graph(flow, 3),
         "head_ablation": show.head_ablation(interpret.ablate_heads(checkpoint, TEXT)),
+        "head_examples": show.head_examples(index, tokenizer, 1, 0),
+        "head_profile": show.head_profile(index, 1, 0),
+        "head_search": show.head_search(interpret.find_heads(checkpoint, index, A, query=2, key=1)),
         "heads": show.heads({"bidirectional": pair[0], "causal": pair[1]}),
-        "information_flow": show.information_flow(interpret.information_flow(checkpoint, TEXT), 3),
+        "information_flow": show.information_flow(flow, 3),
         "intervention": show.intervention(*filled, "causal mask"),
         "joint_fill": show.joint_fill(interpret.joint_fill(checkpoint, "the [MASK] [MASK] sat")),
         "label_scores": show.label_scores(results),
@@ -80,10 +89,12 @@ def views() -> dict[str, show.View]:
         "masking": show.masking(masked),
         "masking_statistics": show.masking_statistics(interpret.masking_statistics(tokenizer, TEXT, draws=100, seed=0)),
         "neighbours": show.neighbours("cat", interpret.nearest_tokens(checkpoint, "cat")),
+        "neuron_examples": show.neuron_examples(index, tokenizer, 1, 3),
         "next_sentence": show.next_sentence(interpret.next_sentence(checkpoint, A, B)),
         "next_sentences": show.next_sentences({"little": interpret.next_sentence(checkpoint, A, B)}),
         "norms": show.norms(norms),
         "probes": show.probes([PROBES | {"step": step} for step in (1, 2, 3)]),
+        "promoted_tokens": show.promoted_tokens(promoted, 1, 3),
         "pseudo_log_likelihood": show.pseudo_log_likelihood(interpret.pseudo_log_likelihood(checkpoint, TEXT)),
         "query_key": show.query_key(interpret.query_key(pair[0], 0, 0, 1, 2)),
         "reliability": show.reliability(results),

@@ -1,7 +1,11 @@
-"""The commands that show what a model makes of a text: `fill-mask`, `next-sentence`, `attention` and `tokenize`."""
+"""The commands that show what a model makes of a text.
+
+`fill-mask`, `next-sentence`, `attention`, `corpus-search`, `findings` and `tokenize`.
+"""
 
 import argparse
 import dataclasses
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +15,12 @@ from bertviz_lab.cli.result import Result, notes_of, write_file
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:
+    from bertviz_lab.figures.payload import Payload
     from bertviz_lab.interpret import TextTrace
 
 
 def add_commands(command: AddCommand) -> None:
-    """Add `fill-mask`, `next-sentence`, `attention` and `tokenize`."""
+    """Add the commands of this module."""
     fill = command("fill-mask", fill_mask_command)
     fill.add_argument("--top-k", type=int, default=5, help="Predictions for each masked token (default: 5)")
     fill.add_argument("text", help="A text with one or more masked tokens, [MASK]")
@@ -28,6 +33,19 @@ def add_commands(command: AddCommand) -> None:
     attention.add_argument("--text-a", required=True, help="Sentence A")
     attention.add_argument("--text-b", help="Sentence B")
     attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
+
+    search = command("corpus-search", corpus_search_command)
+    search.add_argument("--corpus", nargs="+", metavar="FILE", help="Texts; by default a sample that suits the model")
+    search.add_argument("--texts", type=int, default=5000, help="Texts to index, up to 5,000 (default)")
+    search.add_argument("--head", help="Print where a head attends most, such as 3.2: layer 3, head 2")
+    search.add_argument("--neuron", help="Print where a feed-forward neuron fires, such as 2.517, and what it promotes")
+
+    findings = command("findings", findings_command)
+    findings.add_argument(
+        "--text-a", required=True, help="Sentence A, with a masked token, [MASK], if one is predicted"
+    )
+    findings.add_argument("--text-b", help="Sentence B")
+    findings.add_argument("--out", help="File to write, with the pictures: .html")
 
     tokenize = command("tokenize", tokenize_command)
     tokenize.add_argument("text", help="Sentence A")
@@ -104,6 +122,67 @@ def _attention_page(trace: "TextTrace", title: str) -> str:
         windows=[layer.window for layer in trace.layers],
     )
     return standalone_page("attention", title, attention_payload(body))
+
+
+def corpus_search_command(options: argparse.Namespace) -> Result:
+    """Index a corpus: what each head does on average, and where a head or neuron does it most."""
+    from bertviz_lab.data.corpora.read import read_documents
+    from bertviz_lab.data.samples.corpus_texts import CORPORA, corpus_texts, sample_texts, suited_corpus
+    from bertviz_lab.figures import corpus as figures
+    from bertviz_lab.interpret import MOST_TEXTS, head_roles, index_corpus, promoted_tokens
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+
+    if not 1 <= options.texts <= MOST_TEXTS:
+        raise InputError(f"--texts must lie between 1 and {MOST_TEXTS:,}, not {options.texts:,}.")
+    checkpoint = load_checkpoint(options.model)
+    tokenizer = checkpoint.tokenizer
+    if options.corpus:
+        name, texts = ", ".join(options.corpus), corpus_texts(read_documents(options.corpus), options.texts)
+    else:
+        suited = suited_corpus(tokenizer)
+        name, texts = CORPORA[suited], sample_texts(suited, options.texts)
+    index = index_corpus(checkpoint, texts, name=name, neurons=bool(options.neuron))
+    layers, heads = index.metrics["content"].shape
+    payload: Payload | None = None
+    if options.head:
+        payload = figures.head_examples_payload(index, tokenizer, *figures.place_of(options.head, layers, heads))
+    if options.neuron:
+        place = figures.place_of(options.neuron, *index.neurons.shape[:2])
+        payload = figures.neuron_examples_payload(index, tokenizer, *place)
+        if promoted := promoted_tokens(checkpoint, index, *place):
+            payload = payload.having(promoted=promoted.promoted, suppressed=promoted.suppressed)
+    roles = head_roles(index)
+    metrics = {name: values.round(5).tolist() for name, values in index.metrics.items()}
+    body = {"corpus": name, "texts": len(index.texts), "tokens": index.tokens, "roles": roles, "metrics": metrics}
+    if payload:
+        found = json.loads(payload)
+        return Result(body | {"found": found}, figures.examples_text(found))
+    lines = [f"{len(index.texts):,} texts, {index.tokens:,} tokens: {name}", f"head {'role':16} {'  '.join(metrics)}"]
+    for layer in range(layers):
+        for head, role in enumerate(roles[layer]):
+            values = [f"{of_heads[layer][head]:{len(name)}.2f}" for name, of_heads in metrics.items()]
+            lines.append(f"{figures.head_name(layer, head):4} {role or '-':16} {'  '.join(values)}")
+    return Result(body, "\n".join(lines))
+
+
+def findings_command(options: argparse.Namespace) -> Result:
+    """Explain one prediction in five sentences, each with what it does not show."""
+    from bertviz_lab.data.samples.corpus_texts import CORPORA, sample_texts, suited_corpus
+    from bertviz_lab.figures.findings import findings_payload, findings_text
+    from bertviz_lab.interpret import MOST_TEXTS, index_corpus, measure_findings
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.ui.components.standalone import standalone_page
+
+    checkpoint = load_checkpoint(options.model)
+    suited = suited_corpus(checkpoint.tokenizer)
+    texts = sample_texts(suited, MOST_TEXTS)
+    index = index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=1e12)
+    payload = findings_payload(measure_findings(checkpoint, options.text_a, options.text_b, index=index))
+    if options.out:
+        write_file(Path(options.out), standalone_page("findings", "Findings", payload).encode())
+    body = json.loads(payload)
+    short = [{name: item[name] for name in ("sentence", "caveat")} for item in body["items"]]
+    return Result({"title": body["title"], "text": body["text"], "findings": short}, findings_text(body))
 
 
 def tokenize_command(options: argparse.Namespace) -> Result:

@@ -90,7 +90,14 @@ def columns_payload(
     return figure("columns", **given, **captions)
 
 
-class PointsOptions(Captions):
+class PointsAxes(Captions, total=False):
+    """How a scatter plot is drawn."""
+
+    what: str  # what a point is, in the table
+    fits: bool  # whether the y-axis is as long as the points need, and not from 0 to 1
+
+
+class PointsOptions(PointsAxes):
     """What the points of a scatter plot are."""
 
     axes: tuple[str, str]  # names of the axes

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bertviz_lab.tokenization import WordSplit
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -65,3 +67,17 @@ def flow_body(flow: "interpret.InformationFlow", position: int) -> dict[str, Any
     for method in flow.contributions:
         methods.append(("rollout" if method == "attention" else method, flow.flow(method)[-1, position]))
     return {"encoding": flow.encoding, "position": position, "methods": methods}
+
+
+def flow_graph_body(
+    flow: "interpret.InformationFlow", method: "interpret.FlowMethod", position: int, threshold: float
+) -> dict[str, Any]:
+    """Return what "flow_graph" is drawn of: the paths to a position, as edges [layer, from, to, share of its state]."""
+    edges = flow.paths(method, position)
+    kept = [
+        [layer, source, target, edges[layer, target, source]]
+        for layer, target, source in np.argwhere(edges >= threshold)
+    ]
+    through = [edges[0].sum(0), *(of_layer.sum(1) for of_layer in edges)]
+    about = {"tokens": flow.encoding.tokens, "position": position, "method": method, "threshold": threshold}
+    return about | {"edges": kept, "through": np.stack(through)}

@@ -3,9 +3,10 @@
 In reading order: `inputs` (text to tensors, and their cost) and `targets` (which prediction is explained);
 `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
 pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
-`patching`, `decomposition` and `flow` (what a prediction is caused by), `layers` (logit lens, norms), `embeddings`,
-`masking`, `comparison` (of models); `training_dynamics` (one text through the snapshots of a run) and `results` (of a
-fine-tuning).
+`patching`, `decomposition` and `flow` (what a prediction is caused by), `corpus_index` and `corpus_search` (heads and
+neurons on a corpus), `findings` (a report of all these), `layers` (logit lens, norms), `embeddings`, `masking`,
+`comparison` (of models);
+`training_dynamics` (one text through the snapshots of a run) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -38,6 +39,18 @@ from bertviz_lab.interpret.comparison import (
     compare_fill_mask,
     untrained,
 )
+from bertviz_lab.interpret.corpus_index import FORMAT as INDEX_FORMAT
+from bertviz_lab.interpret.corpus_index import INTERVALS, MOST_TEXTS, CorpusIndex, index_corpus
+from bertviz_lab.interpret.corpus_search import (
+    ROLES,
+    FiringNeuron,
+    HeadSearch,
+    PromotedTokens,
+    find_heads,
+    find_neurons,
+    head_roles,
+    promoted_tokens,
+)
 from bertviz_lab.interpret.decomposition import LogitDecomposition, decompose_logit
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
@@ -54,6 +67,7 @@ from bertviz_lab.interpret.embeddings import (
     semantic_search,
     similarity,
 )
+from bertviz_lab.interpret.findings import Findings, measure_findings
 from bertviz_lab.interpret.flow import FLOW_METHODS, FlowMethod, InformationFlow, information_flow
 from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer

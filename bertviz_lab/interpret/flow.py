@@ -46,6 +46,21 @@ class InformationFlow:
             steps.append(layer @ steps[-1])
         return np.stack(steps)
 
+    def paths(self, method: FlowMethod, position: int) -> NDArray[np.float64]:
+        """Return how much of a position's final state takes each edge, (layers, tokens, tokens).
+
+        Rows receive, columns give, as in `contributions`; the edges of a layer sum to 1.
+        """
+        layers = self.contributions[method]
+        if method == "attention":  # half is the residual connection, as in rollout
+            layers = (layers + np.eye(layers.shape[-1])) / 2
+        reaches = np.eye(layers.shape[-1])[position]  # the share of each token's state that reaches the position
+        edges = np.empty_like(layers)
+        for layer in reversed(range(len(layers))):
+            edges[layer] = reaches[:, None] * layers[layer]
+            reaches = edges[layer].sum(0)
+        return edges
+
 
 @analysis
 def information_flow(

@@ -11,7 +11,7 @@ from bertviz_lab import BertForTokenClassification, BertModel, interpret
 from tests.browser import PageLog, at_rest, complaints, data_table, eventually, expect_marks, in_menu, query_of, reload
 from tests.family_checkpoints import family_folder
 from tests.little import little_folder
-from tests.ui.pages import Served, little_settings, serve
+from tests.ui.pages import OWNER, Served, little_settings, serve
 
 TEXT = "the red [MASK] sat on the mat"
 A, B = "the red cat sat on the mat", "she gave him the red book"
@@ -289,6 +289,13 @@ def test_a_prediction_is_traced_by_mouse_and_by_keyboard(page: Page, page_log: P
         expect(page.locator(host)).to_contain_text("Components of" if fold == "decomposition" else "layer by layer")
     page.locator("#causes-method").select_option("ALTI")
     expect(page.locator("#causes-flow-layers")).to_contain_text("layer by layer: ALTI")
+    page.locator("#causes-threshold").select_option("0.2")
+    expect(page.locator("#causes-flow-graph")).to_contain_text("those under 20% are left out")
+    page.locator("#causes-findings > summary").click()
+    report = page.locator("#causes-report")
+    expect(report.locator(".findings > li")).to_have_count(5)
+    report.locator("li summary").first.click()
+    expect(report.locator("li").first).to_contain_text("Logit lens")
     reload(page, page_log)
     expect(facts).to_contain_text("sat → ran", timeout=60_000)
     expect(chart).to_contain_text("Attention heads: noising of")
@@ -299,6 +306,56 @@ def test_a_prediction_is_traced_by_mouse_and_by_keyboard(page: Page, page_log: P
     page.locator("#causes-replacement").fill("a [MASK] ran")
     page.locator("#causes-replacement").press("Enter")
     expect(chart).to_contain_text("replace words by others of as many tokens")
+
+
+# ---- corpus search
+
+
+def test_heads_and_neurons_are_searched_in_both_directions(
+    page: Page, page_log: PageLog, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertviz_lab.interpret.MOST_TEXTS", 80)
+    visit(page, served[0], "corpus", A)
+    index = served[1].corpora.index("little", OWNER, "")
+    chart, examples = page.locator("#corpus-map"), page.locator("#corpus-examples")
+    # A head of all, by its number in the table, then by its metrics.
+    data_table(chart).locator("[data-item='3']").click()
+    expect(examples).to_contain_text("Where head 2.2 attends")
+    page.locator("#corpus-x").select_option("entropy")
+    expect(chart).to_contain_text("attention entropy is in nats")
+    # The grid of Attention shows that head, and has the names of the corpus.
+    page.locator("#tab-attention").click()
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 2 of 2")
+    page.locator("#attention-grid .grid canvas[data-layer='0'][data-head='1']").click()
+    page.locator("#tab-corpus").click()
+    expect(examples).to_contain_text("Where head 1.2 attends")
+    # By an example: two tokens are clicked, and a head of the answer is looked at.
+    page.locator("#corpus-pairs > summary").click()
+    found = page.locator("#corpus-found")
+    expect(found).to_contain_text("Heads that link mat to")
+    token(page, 6).click()
+    token(page, 1).click()
+    expect(found).to_contain_text("Heads that link the to the")
+    data_table(found).locator("[data-item='2']").click()
+    expect(examples).to_contain_text("Where head 2.1 attends")
+    # Neurons at the selected token; one of them is chosen with the keyboard, another one typed.
+    page.locator("#corpus-neurons > summary").click()
+    firing, neuron = page.locator("#corpus-neuron-firing"), page.locator("#corpus-neuron-examples")
+    expect(firing).to_contain_text("Neurons that fire at the (1)")
+    firing.locator(".context").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#corpus-neuron")).not_to_have_value("")
+    page.locator("#corpus-neuron").fill("2.7")
+    page.locator("#corpus-neuron").press("Enter")
+    expect(neuron).to_contain_text("Neuron 2.7: most activating tokens")
+    page.locator("#corpus-training > summary").click()
+    expect(page.locator("#panel-corpus")).to_contain_text("This model has no snapshots")
+    # A text of the corpus becomes the input, with its token selected.
+    examples.locator(".context").first.click()
+    text, query, *_ = index.heads[1, 0][0][0].tolist()
+    expect(page.locator("#text-a")).to_have_value(index.texts[text])
+    expect(token(page, query)).to_have_attribute("aria-selected", "true")
 
 
 # ---- all

@@ -270,3 +270,13 @@ def test_flow_is_the_product_of_the_layers() -> None:
     for method in FLOW_METHODS[1:]:
         first, second = flow.contributions[method]
         np.testing.assert_allclose(flow.flow(method)[1], second @ first)
+
+
+@pytest.mark.parametrize("method", FLOW_METHODS)
+def test_paths_end_in_the_flow_of_their_position(method: Any) -> None:
+    flow = interpret.information_flow(little_checkpoint(), TEXT)
+    first, last = flow.paths(method, 3)
+    assert not last[np.arange(len(last)) != 3].any()
+    np.testing.assert_allclose([first.sum(), last.sum()], 1)
+    np.testing.assert_allclose(last.sum(0), first.sum(1))
+    np.testing.assert_allclose(first.sum(0), flow.flow(method)[-1, 3], atol=1e-6)

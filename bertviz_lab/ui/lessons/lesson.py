@@ -30,6 +30,8 @@ PLACES = {
     "predictions": Message("Explore, panel Predictions"),
     "attention": Message("Explore, panel Attention"),
     "attribution": Message("Explore, panel Attribution"),
+    "causes": Message("Explore, panel Causes"),
+    "corpus": Message("Explore, panel Corpus search"),
     "embeddings": Message("Explore, panel Embeddings"),
     "layers": Message("Explore, panel Layers"),
     "run": Message("Runs, panel Training run"),

@@ -25,6 +25,7 @@ from bertviz_lab.ui.server.scheduler import VisitorScheduler
 from bertviz_lab.ui.server.uploads import UploadStore
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.corpora import Corpora
 from bertviz_lab.ui.state.examples import Examples, examples_for, task_examples
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
 from bertviz_lab.ui.state.forecast import Forecaster
@@ -82,6 +83,7 @@ class AppState:
         self.forecaster = Forecaster(settings.limits)
         self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)
+        self.corpora = Corpora(self.models, self.files)
         self._traces = LruCache(_KEPT_BYTES, weigh=lambda trace: trace.bytes)
         self._answers = LruCache(_KEPT_ANSWERS)
         self._summaries: dict[str, tuple[RunSummary, int]] = {}  # with the place in the log that it was read up to

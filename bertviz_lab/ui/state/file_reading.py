@@ -14,6 +14,8 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.data.corpora.health import examine_files, suited_settings
 from bertviz_lab.data.corpora.health_report import HealthReport
+from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.samples.corpus_texts import corpus_texts
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 
@@ -51,6 +53,10 @@ class FileReader:
     def corpus_examples(self, corpus: Sequence[str], tokenizer: Tokenizer, documents: str) -> Examples | None:
         """Return sentences of a text to try a model on; as `examples_from`."""
         return self._read(partial(examples_from, tuple(corpus), tokenizer, documents), corpus)
+
+    def corpus_texts(self, path: Path, most: int) -> list[str]:
+        """Return the first texts of a file, as `data.samples.corpus_texts` has them. Raises `InputError`."""
+        return self._workers.run(partial(_texts_in, path, most), self._roomy)
 
     def labelled(
         self, config: FinetuneConfig, tokenizer: Tokenizer, positions: int, trained_length: int | None
@@ -93,3 +99,7 @@ class FileReader:
             return work()
         subject = ("This file" if len(paths) == 1 else "One of these files", "read")
         return self._workers.run(work, replace(self._limits, subject=subject))
+
+
+def _texts_in(path: Path, most: int) -> list[str]:
+    return corpus_texts(read_documents([path]), most)

@@ -19,7 +19,7 @@ def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **ch
     traced |= {"replacement": "", "direction": "denoising"}
     traced = {name: chosen.pop(name, value) for name, value in traced.items()}
     given = {"model": "", "text_a": text_a, "text_b": text_b, "traced": traced, "component": "residual", "layer": 0}
-    given |= {"index": 2, "method": "value zeroing"} | chosen
+    given |= {"index": 2, "method": "value zeroing", "threshold": 0.05} | chosen
     question = QUESTIONS[name]
     answer = question.ask(session, {key: value for key, value in given.items() if key in question.arguments})
     return shown(answer) if isinstance(answer, str) else answer
@@ -102,6 +102,33 @@ def test_the_flow_to_a_prediction_is_a_row_for_each_method_and_each_layer(sessio
     assert [row["label"] for row in layers["rows"]] == ["layer 1", "layer 2"]
     with pytest.raises(InputError, match="Choose one of attention"):
         ask(session, "flow", method="guess")
+
+
+def test_paths_are_a_graph_without_the_edges_under_a_threshold(session: AppState) -> None:
+    graph = shown(ask(session, "flow", threshold=0.1)["graph"])
+    flow = interpret.information_flow(session.models.open(), TEXT)
+    edges = flow.paths("value zeroing", 3)
+    assert graph["table"]["header"] == ["layer", "from", "to", "share"]
+    assert len(graph["table"]["rows"]) == (edges >= 0.1).sum() > 0
+    layer, source, target, share = graph["table"]["rows"][0]
+    assert (layer, target) == (2, "[MASK] (3)")
+    assert share == pytest.approx(edges[1, 3].max(), abs=1e-5)
+    assert source == f"{flow.encoding.tokens[edges[1, 3].argmax()]} ({edges[1, 3].argmax()})"
+    drawn = sum(1 for trace in graph["figure"]["data"] if trace["mode"] == "lines" for x in trace["x"] if x is None)
+    assert drawn == len(graph["table"]["rows"])
+    assert ask(session, "flow", threshold=1)["graph"]
+    with pytest.raises(InputError, match="threshold"):
+        ask(session, "flow", threshold=0)
+
+
+def test_the_findings_are_five_sentences_each_with_its_caveat_and_place(session: AppState) -> None:
+    report = ask(session, "findings")
+    assert len(report["items"]) == 5
+    assert all(item["caveat"] and item["sentence"].endswith(".") for item in report["items"])
+    assert [item["place"]["show"] for item in report["items"]] == [
+        *("layers", "attribution", "causes", "causes", "corpus"),
+    ]
+    assert report["items"][4]["picture"] is None
 
 
 def test_other_heads_are_traced_and_what_has_none_says_so(session: AppState) -> None:

@@ -24,8 +24,10 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
     onChoose(...placeOf(target));
   });
 
-  /** What more than half of a head's attention goes to, in the words of a metric; "" where none says so. */
-  function roleOf({ metrics = {} }, layer, head) {
+  /** What a head does on a corpus, where one was indexed; else what more than half of its attention to this text goes
+   * to, in the words of a metric. "" where none says so. */
+  function roleOf({ metrics = {}, roles }, layer, head) {
+    if (roles) return roles[layer][head];
     const shares = ROLES.filter((name) => metrics[name]).map((name) => metrics[name]);
     return shares.find(({ values }) => values[layer][head] > 0.5)?.title ?? '';
   }
@@ -89,7 +91,7 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
      * one. The furniture stays where it has the same shape. */
     show(data, look) {
       const { metric } = look;
-      const roles = metric?.values ?? ROLES.map((name) => data.metrics?.[name]?.values);
+      const roles = metric?.values ?? data.roles ?? ROLES.map((name) => data.metrics?.[name]?.values);
       const newShape = JSON.stringify([data.layers, data.heads, [...data.stored.keys()], roles]);
       const isBuilt = newShape === shape;
       if (!isBuilt) build(data, metric);

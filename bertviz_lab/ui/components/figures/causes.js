@@ -1,9 +1,9 @@
 // What a prediction is caused by: activations that are patched, components of its logit, and the tokens that reach it.
 
 import { percent } from 'lab/client/format.js';
-import { bars, matrix } from 'lab/components/figures/charts.js';
+import { bars, graph, matrix } from 'lab/components/figures/charts.js';
 import { facts, titleOf } from 'lab/components/figures/explanations.js';
-import { isNumber, peakOf, range, signed } from 'lab/components/figures/numbers.js';
+import { isNumber, peakOf, range, signed, sum } from 'lab/components/figures/numbers.js';
 import { scoreRow, strip } from 'lab/components/figures/strips.js';
 
 const TITLES = { residual: 'Residual state', attention: 'Attention output', feed_forward: 'Feed-forward output',
@@ -139,3 +139,22 @@ export const flow_by_layer = ({ encoding, position, method, layers }) => strip(e
     title: `Contributions to ${reached(encoding, position)} layer by layer: ${method}`,
     file: `information-flow-${method.replace(' ', '-').toLowerCase()}`,
   });
+
+/** The paths to a position through the layers: `edges` are [layer, from, to, share], of those above a threshold;
+ * `through` has for each state, the embeddings first, the share that goes through each token. */
+export function flow_graph({ tokens, position, method, threshold, edges, through }) {
+  const rows = through.map((_, layer) => (layer ? `layer ${layer}` : 'embeddings'));
+  const named = (at) => `${tokens[at]} (${at})`;
+  const nodes = through.flatMap((shares, row) => shares.map((size, column) =>
+    ({ row, column, size, detail: `${named(column)}, ${rows[row]}: ${percent(size)}` })))
+    .filter(({ size }) => size >= threshold);
+  const ordered = [...edges].sort((one, other) => other[0] - one[0] || other[3] - one[3]);
+  const first = sum(edges.filter(([layer]) => layer === 0).map(([, , , share]) => share));
+  return graph({ columns: tokens, rows, nodes, edges, table: { header: ['layer', 'from', 'to', 'share'],
+    rows: ordered.map(([layer, from, to, share]) => [layer + 1, named(from), named(to), share]) },
+  title: `Paths to ${named(position)} by ${method}`, file: 'information-flow-graph',
+  sentence: "Each line is a layer's contribution from a token to another, times the share of that one that reaches "
+    + `${tokens[position]}; those under ${percent(threshold, 0)} are left out. Together they have ${percent(first, 0)} `
+    + 'of the first layer.',
+  note: 'The product treats layers as if they mixed tokens linearly.' });
+}

@@ -204,16 +204,17 @@ export function plane({ points, names, groups = names.map(() => 0), group_names:
 
 /** A scatter plot on two `axes` with names; `marked` points are crosses, and each sends its entry of `picks`. */
 export function points({ points: places, names, axes, groups, group_names: groupNames, marked, picks,
-  extra_columns: extra = [], ...captions }) {
+  extra_columns: extra = [], what = 'example', fits = false, ...captions }) {
   const marker = { color: groups.map((group) => COLORS[group]), symbol: marked.map((mark) => (mark ? 'x' : 'circle')),
     size: marked.map((mark) => (mark ? 8 : 5)), opacity: 0.75 };
   const figure = figureOf([scatter(places, { mode: 'markers', marker, ...tooltips(names) })], { height: 420,
     x: { title: { text: escaped(axes[0]) }, zeroline: false },
-    y: { title: { text: escaped(axes[1]) }, zeroline: false, range: [-0.03, 1.03] }, drag: 'pan' });
+    y: { title: { text: escaped(axes[1]) }, zeroline: false, ...(fits ? {} : { range: [-0.03, 1.03] }) },
+    drag: 'pan' });
   const body = { picks: picks.map((pick) => [{ index: pick }]),
     keys: groupNames.map((name, at) => [name, COLORS[at]]) };
   const table = names.map((name, place) => [name, ...places[place]]);
-  return chart(captions, body, ['example', ...axes], table, figure, extra);
+  return chart(captions, body, [what, ...axes], table, figure, extra);
 }
 
 /** Lines over named places, [name, values] each; the y-axis covers at least `low` to `high`. */
@@ -235,4 +236,24 @@ export function lines({ places, series, place_name: placeName, low = null, high 
   const figure = figureOf(traces, { height: 300, x, y, legend: series.length > 1, drag: 'zoom' });
   const table = places.map((place, at) => [place, ...series.map(([, values]) => values[at])]);
   return chart(captions, {}, [placeName, ...series.map(([name]) => name)], table, figure, extra);
+}
+
+/** A graph through rows of nodes, each {column, row, size (0 to 1), detail}; `edges` are [row, from, to, share], from a
+ * node of that row to one of the next. */
+export function graph({ columns: names, rows, nodes, edges, table, ...captions }) {
+  const WIDTHS = 5; // each is a trace of its own
+  const most = peakOf(edges.map(([, , , share]) => share)) || 1;
+  const traces = range(WIDTHS).map((width) => {
+    const mine = edges.filter(([, , , share]) => Math.min(WIDTHS - 1, Math.floor((WIDTHS * share) / most)) === width);
+    return { type: 'scatter', mode: 'lines', hoverinfo: 'skip', opacity: 0.35 + 0.13 * width,
+      x: mine.flatMap(([, from, to]) => [from, to, null]), y: mine.flatMap(([row]) => [row, row + 1, null]),
+      line: { color: COLORS[0], width: 1 + 2 * width } };
+  });
+  const marker = { color: COLORS[0], size: nodes.map((node) => 6 + 14 * Math.sqrt(node.size)) };
+  const points = scatter(nodes.map(({ column, row }) => [column, row]),
+    { mode: 'markers', marker, ...tooltips(nodes.map(({ detail }) => detail)) });
+  const figure = figureOf([...traces, points], { height: 420,
+    x: { ...namedAxis(names), showgrid: false, zeroline: false, range: [-0.6, names.length - 0.4] },
+    y: { ...namedRows(rows), autorange: true } });
+  return chart(captions, {}, table.header, table.rows, figure);
 }

@@ -16,12 +16,24 @@ export function mount(panel) {
     };
     const memory = {
       kept: (name) => panel.kept(prefix + name),
-      keep: (texts) => Object.entries(texts).forEach(([name, text]) => panel.keep(prefix + name, text)),
+      keep(texts) {
+        Object.entries(texts).forEach(([name, text]) => panel.keep(prefix + name, text));
+        const head = [Number(texts.layer), Number(texts.head)];
+        if (prefix || String(head) === String(chosen)) return;
+        chosen = head;
+        page.emit('head', panel.view.id, ...head);
+      },
     };
     return panel.drawing('attention', label, { id, linked: true, server, memory });
   }
 
+  let chosen = [0, 0]; // the head in detail, which Corpus search follows, and may choose
   const grid = makeGrid('Attention of every head', 'attention-grid', '');
+  page.on('head', (from, ...head) => {
+    if (from === panel.view.id) return;
+    chosen = head;
+    if (grid.payload) grid.show(grid.payload);
+  });
   const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
   const shown = terms.field('shown', 'select', 'Weights or scores',
     { id: 'attention-shown', options: [['weights', 'attention weights']] });

@@ -5,16 +5,20 @@ from typing import Any, Literal
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures import attention as figures
+from bertviz_lab.figures.corpus import METRICS
 from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 
 
-def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, shown: Word = "weights") -> dict[str, Any]:
+def attention(
+    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, shown: Word = "weights"
+) -> dict[str, Any]:
     """Return what the grid shows, weights or a term of the scores; the computation is kept for what the grid asks
-    later.
+    later. The `roles` of heads are those on a corpus where one was indexed.
 
     `shown` is "weights", "score" (before the softmax), or one of its terms. Where the scores of a model have no such
     term, weights are shown.
@@ -29,8 +33,12 @@ def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text, sho
     values = scores.values(shown) if is_score else scores.attentions
     sent = values / figures.score_unit(values) if is_score else values
     note = family_notes.positions_note(checkpoint.config)
-    notes = (note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model)))
-    return figures.attention_body(
+    notes = [note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model))]
+    roles = {}
+    if index := state.corpora.known(model.strip() or state.models.default(), visitor):
+        roles = {"roles": [[METRICS[role][0] if role else "" for role in row] for row in interpret.head_roles(index)]}
+        notes.append(f"The names under heads are what they do on {len(index.texts):,} texts: {index.name}.")
+    return roles | figures.attention_body(
         trace.encoding,
         values,
         f"Attention of {checkpoint.name}",

@@ -2,6 +2,7 @@
 // what adds to the logit and which tokens reach it.
 
 import { h, setOptions, setText } from 'lab/client/dom.js';
+import { percent } from 'lab/client/format.js';
 import { makeTarget } from 'lab/views/attribution/target.js';
 
 const CORRUPTIONS = [['word', 'another token'], ['mask', '[MASK]'], ['noise', 'noise on the embedding'],
@@ -9,6 +10,7 @@ const CORRUPTIONS = [['word', 'another token'], ['mask', '[MASK]'], ['noise', 'n
 const DIRECTIONS = [['denoising', 'denoising: clean into corrupted'], ['noising', 'noising: corrupted into clean']];
 const COMPONENTS = [['residual', 'residual state by token'], ['attention', 'attention output by token'],
   ['feed_forward', 'feed-forward output by token'], ['head', 'attention heads']];
+const THRESHOLDS = [0.01, 0.02, 0.05, 0.1, 0.2];
 const METHODS = ['value zeroing', 'norm', 'ALTI', 'attention'].map((name) => [name, name]);
 
 export function mount(panel) {
@@ -17,7 +19,7 @@ export function mount(panel) {
   const target = makeTarget(panel, redraw);
   const settings = panel.settings({ corruption: 'word', changed: '', replacement: '', direction: 'denoising' }, redraw);
   const look = panel.settings({ component: 'residual' }, () => main.redraw());
-  const methods = panel.settings({ method: 'value zeroing' }, () => folds[1].redraw());
+  const methods = panel.settings({ method: 'value zeroing', threshold: '0.05' }, () => folds[1].redraw());
   let tokens = []; // that can be changed, as Python last said
   let picked = null; // the cell that somebody clicked, and the question that it belongs to
 
@@ -56,15 +58,23 @@ export function mount(panel) {
     panel.fold('flow', 'Information flow: which tokens reach the prediction', (host) => {
       const method = methods.field('method', 'select', 'Method', { id: 'causes-method', options: METHODS });
       const all = panel.drawing('tokens', 'Contribution of each token', { id: 'causes-flow-methods', linked: true });
+      const threshold = methods.field('threshold', 'select', 'Leave out edges under',
+        { id: 'causes-threshold', options: THRESHOLDS.map((share) => [share, percent(share, 0)]) });
+      const graph = panel.drawing('chart', 'Paths through the layers', { id: 'causes-flow-graph' });
       const layers = panel.drawing('tokens', 'Contributions by layer', { id: 'causes-flow-layers', linked: true });
-      host.append(all.host, h('div.fields', method.node), layers.host);
+      host.append(all.host, h('div.fields', method.node, threshold.node), graph.host, layers.host);
       return async () => {
-        const answer = await panel.ask('flow', { ...question(), ...methods.values });
+        const { method: name, threshold: least } = methods.values;
+        const answer = await panel.ask('flow', { ...question(), method: name, threshold: Number(least) });
         if (!answer) return;
+        graph.show(answer.graph);
         all.show(answer.methods);
         layers.show(answer.layers);
       };
     }),
+    panel.foldOf('findings', 'Findings report: five sentences, each with its picture',
+      ['findings', 'Findings', { id: 'causes-report', events: { open: (to) => page.open(to) } }], 'findings',
+      { more: () => question() }),
   ];
 
   /** What Python is asked about. */

@@ -1,15 +1,18 @@
 """What Causes asks: which activations carry a prediction, what adds to its logit, and which tokens reach it."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.findings import findings_payload
 from bertviz_lab.figures.payload import Payload, figure
-from bertviz_lab.figures.results import decomposition_body, flow_body, patching_body, runs_body
+from bertviz_lab.figures.results import decomposition_body, flow_body, flow_graph_body, patching_body, runs_body
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 from bertviz_lab.ui.views.attribution.view import explained, targets
@@ -77,9 +80,16 @@ def decomposition(state: AppState, model: ModelName, text_a: Text, text_b: Text,
 
 
 def flow(
-    state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced, method: Word
+    state: AppState,
+    model: ModelName,
+    text_a: Text,
+    text_b: Text,
+    traced: Traced,
+    method: Word,
+    threshold: Annotated[float, Field(ge=0.001, le=1)],
 ) -> dict[str, Payload]:
-    """Return each token's contribution to the position that is predicted: by all `methods`, and by one in `layers`."""
+    """Return each token's contribution to the position that is predicted: by all `methods`, by one in `layers`, and its
+    paths through the layers, without edges under a threshold (`graph`)."""
     if method not in interpret.FLOW_METHODS:
         raise InputError(f"Choose one of {', '.join(interpret.FLOW_METHODS)}.")
     checkpoint = state.models.open(model)
@@ -94,7 +104,22 @@ def flow(
     return {
         "methods": figure("information_flow", **flow_body(contributions, target.position)),
         "layers": figure("flow_by_layer", **about, **by_layer),
+        "graph": figure("flow_graph", **flow_graph_body(contributions, method, target.position, threshold)),
     }
+
+
+def findings(
+    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, traced: Traced
+) -> Payload:
+    """Return the findings report on a prediction; of the corpus what its index says, where there is one."""
+    patching, checkpoint = _patching(state, model, text_a, text_b, traced), state.models.open(model)
+    index = state.corpora.known(model.strip() or state.models.default(), visitor)
+    asked = {"target": patching.target, "patching": patching, "index": index}
+    found = state.remembered(
+        ("findings", state.models.version(model), _texts(patching), traced, index and index.name),
+        lambda: interpret.measure_findings(checkpoint, *_texts(patching), **asked, on_progress=report_progress),
+    )
+    return findings_payload(found)
 
 
 def _explained(checkpoint: Any, text_a: str, text_b: str, traced: Traced) -> tuple[Any, Any]:
@@ -126,4 +151,4 @@ def _texts(patching: Any) -> tuple[str, str | None]:
     return patching.encoding.text_a, patching.encoding.text_b
 
 
-QUESTIONS = questions(targets, slow=[patching, patched, decomposition, flow])
+QUESTIONS = questions(targets, slow=[patching, patched, decomposition, flow, findings])

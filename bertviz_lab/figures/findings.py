@@ -1,0 +1,184 @@
+"""The findings report: sentences made of measured numbers, each with its condition, its caveat and its picture."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bertviz_lab.figures.corpus import METRICS, head_name, head_search_payload
+from bertviz_lab.figures.payload import Payload, figure, to_json
+from bertviz_lab.figures.results import attribution_body, decomposition_body, patching_body
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import Findings, Target
+
+_FEWEST_NATS = 0.5  # of an effect that is worth a sentence
+_TIMES_RANDOM = 2.0  # and it must be so many times what random weights reach
+_OF_HALF, _OF_HEAD, _LINKS = 0.5, 0.25, 0.1  # shares of a difference; weight above that of the distance
+_CAVEATS = (
+    "A probability is no degree of belief, and the logit lens reads layers with a head that was trained on the last "
+    "one (nostalgebraist 2020; Belrose et al. 2023).",
+    "Hiding a token gives the model another text, and attribution methods disagree: none of them is a proof (Jacovi "
+    "and Goldberg 2020; Bilodeau et al. 2024).",
+    "A patch shows what is enough, or needed, for this change of this text. Components can take over from each other "
+    "(Zhang and Nanda 2024).",
+    "Direct contributions only: what a component does through later ones is counted there (Elhage et al. 2021).",
+    "Where a head attends is not what the prediction uses, and its role on one corpus may be another one elsewhere "
+    "(Jain and Wallace 2019; Bolukbasi et al. 2021).",
+)
+#: Where each sentence's picture is on the page: the view and the fold.
+_PLACES = (("layers", ""), ("attribution", ""), ("causes", ""), ("causes", "decomposition"), ("corpus", "pairs"))
+
+
+def findings_payload(found: "Findings") -> Payload:
+    """Return five sentences: the prediction, its tokens, its causes, its components, and its main head elsewhere."""
+    sentences = [make(found) for make in (_prediction, _tokens, _causes, _components, _head)]
+    lens, parts, patching = found.lens, found.parts, found.patching
+    pictures: list[tuple[str, Payload] | None] = [
+        ("chart", figure("logit_lens", target=lens.target, layers=lens.layers)) if lens else None,
+        ("tokens", figure("attribution", **attribution_body([found.occlusion, found.gradients]))),
+        ("chart", figure("activation_patching", **patching_body(patching, "residual"))),
+        ("chart", figure("logit_decomposition", **decomposition_body(parts, patching))) if parts else None,
+        ("chart", head_search_payload(found.search)) if found.search else None,
+    ]
+    items = [
+        {
+            "sentence": sentence,
+            "caveat": caveat,
+            "picture": picture and {"kind": picture[0], "payload": str(picture[1])},
+            "place": {"show": view, "part": part},
+        }
+        for sentence, caveat, picture, (view, part) in zip(sentences, _CAVEATS, pictures, _PLACES, strict=True)
+    ]
+    return to_json(
+        {
+            "title": f"Findings on {found.target.title}",
+            "text": " | ".join(filter(None, (found.patching.encoding.text_a, found.patching.encoding.text_b))),
+            "items": items,
+            "note": f"An effect counts from {_FEWEST_NATS} nats, and where it is more than twice that of the same "
+            "model with random weights. All of it holds for this text; others may differ.",
+            "file": "findings",
+        }
+    )
+
+
+def _score_text(target: "Target", score: float) -> str:
+    """Write a target's score as people read it: a probability, a log-ratio in nats, or the number of a regression."""
+    if target.is_regression:
+        return f"{score:.2f}"
+    return f"log-ratio {score:+.2f} nats" if target.against else f"{math.exp(score):.1%}"
+
+
+def _counts(found: "Findings", size: float, random: float) -> bool:
+    least = 0 if found.target.is_regression else _FEWEST_NATS
+    return size >= least and size > _TIMES_RANDOM * random
+
+
+def _prediction(found: "Findings") -> str:
+    name = found.target.name
+    if found.target.is_regression:
+        return f"The model predicts {found.score:.2f} as {name}."
+    if found.score < min(0.75, max(0.05, 2 / found.classes)):
+        return (
+            f"No prediction stands out: {name} has {found.score:.2%}, where a guess among {found.classes:,} has "
+            f"{1 / found.classes:.2%}."
+        )
+    lens = ""
+    if found.lens:
+        ranks = [layer.rank for layer in found.lens.layers]
+        last = len(ranks) - 1
+        first = next((at for at in range(len(ranks)) if set(ranks[at:]) == {1}), None)
+        where = f"from layer {first} of {last} on" if first else "from the embeddings on"
+        lens = f"; by the logit lens it ranks first {where}" if first is not None else f"; it ranks {ranks[-1]:,}"
+    return f"The model gives {name} a probability of {found.score:.1%}{lens}."
+
+
+def _tokens(found: "Findings") -> str:
+    tokens, scores = found.occlusion.encoding.tokens, found.occlusion.scores
+    at = int(np.abs(scores).argmax())
+    size = abs(float(scores[at]))
+    if not _counts(found, size, found.random.token):
+        return (
+            f"No single token decides it: hiding the one that matters most, {tokens[at]} ({at}), changes the "
+            f"{found.target.quantity} by {size:.2f}, and random weights reach {found.random.token:.2f}."
+        )
+    effect = f"changes it by {-scores[at]:+.2f}"
+    if not found.target.is_regression:
+        effect = f"makes it {math.exp(min(size, 20)):,.1f} times {'less' if scores[at] > 0 else 'more'} likely"
+    others = np.abs(found.gradients.scores)
+    rank, first = 1 + int((others > others[at]).sum()), int(others.argmax())
+    agree = "rank the same token first" if rank == 1 else f"rank it {rank}, after {tokens[first]} ({first})"
+    return f"It rests most on {tokens[at]} ({at}): hiding that token {effect}. Integrated gradients {agree}."
+
+
+def _causes(found: "Findings") -> str:
+    patching, target = found.patching, found.target
+    tokens, total = patching.encoding.tokens, patching.total
+    change = patching.corruption.title(patching.encoding)
+    if not _counts(found, abs(total), found.random.change):
+        return (
+            f"Changing one token hardly matters: {change}, the change that lowers it most, moves it by "
+            f"{abs(total):.2f}, and random weights by {found.random.change:.2f}."
+        )
+    shares = patching.effects("residual") / total
+    cue, place = patching.corruption.positions[0], target.position
+    begins = f"{change} turns {_score_text(target, patching.clean)} into {_score_text(target, patching.corrupted)}."
+    held = [layer for layer in range(len(shares)) if (shares[: layer + 1, cue] >= _OF_HALF).all()]
+    arrived = [layer for layer in range(len(shares)) if (shares[layer:, place] >= _OF_HALF).all()]
+    carried = ""
+    if cue != place and held and arrived:
+        until = f"up to layer {held[-1]}" if held[-1] else "in the embeddings"
+        carried = (
+            f" At least half of the difference is in the state of {tokens[cue]} ({cue}) {until}, and in that of "
+            f"{tokens[place]} ({place}) from layer {arrived[0]} on."
+        )
+    share = float(patching.effects("head")[found.head] / total)
+    head = f"head {head_name(*found.head)} alone carries {share:.0%}"
+    if share < _OF_HEAD:
+        head = f"no head alone carries more than {share:.0%}"
+    return f"{begins}{carried} Of the heads, {head}."
+
+
+def _components(found: "Findings") -> str:
+    parts = found.parts
+    if parts is None:
+        return "This classifier reads the mean of all tokens, so its logit is not written as a sum here."
+    named = [(f"the {name} embedding", value) for name, value in parts.embeddings.items()]
+    named += [(f"head {head_name(*at)}", float(value)) for at, value in np.ndenumerate(parts.heads)]
+    named += [(f"the feed-forward layer {n + 1}", float(value)) for n, value in enumerate(parts.feed_forward)]
+    name, value = max(named, key=lambda pair: abs(pair[1]))
+    if not _counts(found, abs(value), found.random.component):
+        return (
+            f"No component adds much to the logit: the largest, {name}, adds {value:+.2f}, and random weights reach "
+            f"{found.random.component:.2f}."
+        )
+    return (
+        f"As a sum over components the logit is {parts.logit:.2f}: {name} adds most, {value:+.2f}; all heads together "
+        f"{parts.heads.sum():+.2f}, all feed-forward layers {parts.feed_forward.sum():+.2f}."
+    )
+
+
+def _head(found: "Findings") -> str:
+    patching, index = found.patching, found.index
+    share = float(patching.effects("head")[found.head] / (patching.total or 1.0))
+    if not _counts(found, abs(patching.total), found.random.change) or share < _OF_HEAD:
+        return "No single head carries the difference, so there is none to look up in a corpus."
+    name = f"Head {head_name(*found.head)}, which carries most of the heads,"
+    if index is None:
+        return f"{name} has not been looked up: make an index in Corpus search to see what it does on other texts."
+    role = f"is on average {METRICS[found.role][0]}" if found.role else "has no single role"
+    where = f"{name} {role} on {len(index.texts):,} texts ({index.name})"
+    if found.search is None:
+        return f"{where}; they have no pair of tokens like the ones here."
+    weight, expected = (float(values[found.head]) for values in (found.search.weights, found.search.expected))
+    links = "It links such tokens there too" if weight - expected >= _LINKS else "It does not link such tokens there"
+    return (
+        f"{where}. {links}: {found.search.pairs:,} pairs like {' → '.join(found.search.example)} have a mean weight of "
+        f"{weight:.2f}, and their distance alone gives {expected:.2f}."
+    )
+
+
+def findings_text(payload: dict[str, Any]) -> str:
+    """Return the report as plain text: numbered sentences, each with what it does not show."""
+    lines = [f"{at}. {item['sentence']}\n   {item['caveat']}" for at, item in enumerate(payload["items"], 1)]
+    return "\n".join([payload["title"], *lines, payload["note"]])

@@ -1,0 +1,144 @@
+// Corpus search: all heads by two metrics, one of them with its examples, and folded away which heads link two tokens,
+// which neurons fire at one, and how the head came to do what it does.
+
+import { h, setOptions } from 'lab/client/dom.js';
+import { makeFiles } from 'lab/client/form.js';
+
+const EXTENTS = [['some', 'as many as take seconds'], ['all', 'all, up to 5,000']];
+const OWN_FILE = 'file';
+const NO_TOKENS = { query: '', key: '', neuron: '' };
+
+export function mount(panel) {
+  const { page } = panel;
+  const redraw = () => [main, ...folds].forEach((part) => part.redraw());
+  const settings = panel.settings({ corpus: '', extent: 'some' }, redraw);
+  const axes = panel.settings({ x: 'position', y: 'content' }, () => main.redraw());
+  const asked = panel.settings({ ...NO_TOKENS }, () => folds.slice(0, 2).forEach((part) => part.redraw()));
+  // The head that the grid of Attention shows, too; null for the one that Python proposes.
+  let chosen = page.kept('attention.layer') || page.kept('attention.head')
+    ? ['layer', 'head'].map((name) => Number(page.kept(`attention.${name}`, '0'))) : [null, 0];
+  let each = 1; // heads in a layer
+  let next = 'query'; // what the next click on a token names
+
+  const corpus = settings.field('corpus', 'select', 'Corpus', { id: 'corpus-corpus' });
+  const extent = settings.field('extent', 'select', 'Texts', { id: 'corpus-extent', options: EXTENTS });
+  const files = makeFiles({ id: 'corpus-file', label: 'A text, or a table of texts', multiple: false,
+    onChange: (early) => early || redraw() });
+  const [x, y] = ['x', 'y'].map((name) => axes.field(name, 'select', `${name}-axis`, { id: `corpus-${name}` }));
+  const facts = panel.drawing('facts', 'Indexed corpus', { id: 'corpus-facts' });
+  const map = panel.drawing('chart', 'All heads by two metrics', { id: 'corpus-map',
+    events: { item_select: ({ index }) => choose(Math.floor(index / each), index % each) } });
+  const role = panel.drawing('facts', 'The chosen head', { id: 'corpus-role' });
+  const profile = panel.drawing('chart', 'Mean weight by distance', { id: 'corpus-profile' });
+  const examples = panel.drawing('contexts', 'Where the head attends', { id: 'corpus-examples',
+    events: { context_select: explore } });
+  const parts = { facts, map, role, profile, examples };
+
+  const main = panel.part([h('div.fields', corpus.node, extent.node, x.node, y.node), files.node,
+    ...Object.values(parts).map(({ host }) => host)], async () => {
+    const known = await panel.ask('corpora');
+    if (!known) return;
+    setOptions(corpus.input, known.corpora, settings.values.corpus || known.corpora[0][0]);
+    [x, y].forEach((field) => setOptions(field.input, known.metrics, field === x ? axes.values.x : axes.values.y));
+    files.node.hidden = settings.values.corpus !== OWN_FILE;
+    if (!map.payload || map.payload.message) map.say('Indexing the corpus …');
+    const [layer, head] = chosen;
+    const answer = await panel.ask('heads', { ...question(), ...axes.values, layer, head })
+      .catch(({ message }) => ({ map: { message } }));
+    if (!answer) return;
+    each = answer.heads ?? each;
+    if (layer === null && answer.chosen) {
+      chosen = answer.chosen;
+      folds[2].redraw();
+    }
+    Object.entries(parts).forEach(([name, part]) => {
+      part.host.hidden = !answer[name];
+      part.show(answer[name] ?? null);
+    });
+  });
+
+  const folds = [
+    panel.fold('pairs', 'Which heads link two tokens? Search by an example', (host) => {
+      const [query, key] = [['query', 'Attending token'], ['key', 'Token attended to']].map(([name, label]) =>
+        asked.field(name, 'select', label, { id: `corpus-${name}` }));
+      const found = panel.drawing('chart', 'Heads that link such tokens', { id: 'corpus-found',
+        events: { item_select: ({ row, column }) => choose(row, column) } });
+      host.append(h('p.quiet.small', 'Click two tokens of the text above, the attending one first, or choose them '
+        + 'here. A click on a head shows where else it attends.'), h('div.fields', query.node, key.node), found.host);
+      return async () => {
+        found.say('Searching the corpus …');
+        const answer = await panel.ask('pairs', { ...question(), query: place('query'), key: place('key') })
+          .catch(({ message }) => ({ map: { message } }));
+        if (!answer) return;
+        if (answer.tokens) {
+          setOptions(query.input, answer.tokens, answer.query);
+          setOptions(key.input, answer.tokens, answer.key);
+        }
+        found.show(answer.map);
+      };
+    }),
+    panel.fold('neurons', 'Which feed-forward neurons fire at a token?', (host) => {
+      const neuron = asked.field('neuron', 'text', 'Neuron', { id: 'corpus-neuron', placeholder: 'layer.number' });
+      const drawings = ['firing', 'examples', 'promoted'].map((name) => [name, panel.drawing(
+        name === 'promoted' ? 'chart' : 'contexts', `Neurons: ${name}`, { id: `corpus-neuron-${name}`, events: {
+          context_select: name === 'firing' ? (pick) => asked.change({ neuron: pick }) : explore } })]);
+      host.append(...drawings.flatMap(([name, { host: node }]) =>
+        (name === 'examples' ? [h('div.fields', neuron.node), node] : [node])));
+      return async () => {
+        const answer = await panel.ask('neurons',
+          { ...question(), position: page.selected, neuron: asked.values.neuron });
+        if (!answer) return;
+        drawings.forEach(([name, drawing]) => {
+          drawing.host.hidden = !answer[name];
+          drawing.show(answer[name]);
+        });
+      };
+    }),
+    panel.fold('training', 'Over training: when did the head become what it is?', (host) => {
+      const lines = panel.drawing('chart', 'The head over training', { id: 'corpus-training-lines' });
+      host.append(lines.host);
+      return () => chosen[0] !== null
+        && panel.show(lines, 'training', { ...question(), layer: chosen[0], head: chosen[1] });
+    }),
+  ];
+
+  const question = () => ({ searched: { ...settings.values }, file: files.tokens[0] ?? null });
+  const place = (name) => (asked.values[name] === '' ? null : Number(asked.values[name]));
+
+  function choose(layer, head) {
+    page.keep('attention.layer', layer);
+    page.keep('attention.head', head);
+    page.emit('head', panel.view.id, layer, head);
+    take(layer, head);
+  }
+
+  function take(layer, head) {
+    chosen = [layer, head];
+    main.redraw();
+    folds[2].redraw();
+  }
+
+  /** Take a text of the corpus over into the input, with its marked token selected. */
+  function explore([text, position]) {
+    page.set({ text_a: text, text_b: '' });
+    page.select(position);
+  }
+
+  page.on('head', (from, layer, head) => { if (from !== panel.view.id) take(layer, head); });
+  page.on('input', (names) => {
+    asked.change(NO_TOKENS);
+    next = 'query';
+    if (names.includes('model')) {
+      chosen = [null, 0];
+      settings.change({ corpus: '' });
+    }
+  });
+  page.on('select', (position) => {
+    if (position === null) return;
+    if (folds[0].isOpen()) {
+      asked.change({ [next]: String(position) });
+      next = next === 'query' ? 'key' : 'query';
+    }
+    folds[1].redraw();
+  });
+}
