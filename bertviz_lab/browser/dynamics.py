@@ -20,9 +20,9 @@ from bertviz_lab.ui.views.dynamics import view
 
 
 def snapshots_folder(model: Path) -> Path | None:
-    """Return the folder with the snapshots of a model: its own where it ships with them, or that of its run."""
+    """Return the folder with the snapshots of a model, two or more: its own where it ships with them, or its run's."""
     places = (model, model.parent, model.parent.parent)  # DIR, RUN/model, RUN/checkpoints/step-00000100
-    return next((place for place in places if list_snapshots(place / "snapshots")), None)
+    return next((place for place in places if len(list_snapshots(place / "snapshots")) > 1), None)
 
 
 def recorded_dynamics(model: Path, name: str, most: int, scratch: Path) -> list[dict[str, Any]]:

@@ -242,7 +242,7 @@ def _page(content: _Content, names: Mapping[str, str], policy: Mapping[str, str]
     learn = {"learn": "Learn"} if content.lessons else {}
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return template.from_string(engine_source("index.html")).render(
-        title=" and ".join(cards),
+        title=" and ".join(cards) if len(cards) < 3 else f"{next(iter(cards))} and {len(cards) - 1} other models",
         gloss="Computed in your browser: nothing that you type leaves it.",
         spaces={"explore": "Explore", **dynamics, **learn, "about": "About"},
         cards=cards,

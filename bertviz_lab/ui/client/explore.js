@@ -43,8 +43,8 @@ export function mountExplore(root) {
   }, { id: 'browser-engine', inline: true });
   const menus = [makeMenu('Examples', examples.node), makeMenu('About the model', facts.host),
     makeMenu('More', models[1].node, h('button.plain', { onclick: swap }, 'Swap A and B'),
-      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take), choice?.node)];
-  if (!page.start.shared && !page.start.published) menus.push(makePublishMenu());
+      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take), choice?.node,
+      page.start.shared || page.start.published ? null : makePublishFold())];
   const bar = h('div.input-bar', h('div.inputs', ...texts.map(({ node }) => node), models[0].node,
     h('div.menus.line', ...menus)), strip);
   root.append(bar, absent, complaint, next);
@@ -101,17 +101,17 @@ export function mountExplore(root) {
   }
 
   /** Publish the model; shared pages do not. */
-  function makePublishMenu() {
-    const menu = makeMenu('Publish');
+  function makePublishFold() {
     let publisher = null;
-    menu.addEventListener('toggle', async () => {
-      if (!menu.open) return;
+    const fold = h('details.fold', h('summary', 'Publish'));
+    fold.addEventListener('toggle', async () => {
       const { makePublisher } = await import('lab/views/publish/publish.js');
-      publisher ??= makePublisher('explore', () => page.input.model || page.start.model);
-      menu.lastElementChild.replaceChildren(publisher.node);
-      publisher.refresh();
+      publisher ??= makePublisher('explore');
+      fold.append(publisher.node);
+      publisher.refresh(page.input.model || page.start.model);
     });
-    return menu;
+    page.on('input', () => { fold.open = false; }); // it is about the model that was chosen
+    return fold;
   }
 
   // ---- the tokens

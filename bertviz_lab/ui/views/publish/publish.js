@@ -4,9 +4,8 @@ import { h, makeField } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { makeDrawing } from 'lab/client/panel.js';
 
-/** Make the fields and buttons: {node, refresh()}. `modelOf()` returns the model; `refresh` is called when it may be
- * another one. `prefix` begins their ids. */
-export function makePublisher(prefix, modelOf) {
+/** Make the fields and buttons: {node, refresh(model)}. `prefix` begins their ids. */
+export function makePublisher(prefix) {
   const id = (name) => `${prefix}-publish-${name}`;
   const ask = (question, more) => page.ask('publish', question, { model, ...more }, `${prefix} ${question}`);
   const said = h('p.said.small', { role: 'status', id: id('message') });
@@ -34,9 +33,10 @@ export function makePublisher(prefix, modelOf) {
     push.disabled = true;
   }
 
-  async function refresh() {
-    if (modelOf() === model) return;
-    model = modelOf();
+  /** They are about a model, perhaps another one. */
+  async function refresh(now) {
+    if (now === model) return;
+    model = now;
     unsure();
     said.textContent = '';
     snapshots.set(0);

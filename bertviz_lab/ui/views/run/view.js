@@ -237,9 +237,9 @@ export function mount(panel) {
 
   add(panel.fold('publish', 'Publish as a web page', async (host) => {
     const { makePublisher } = await import('lab/views/publish/publish.js');
-    const publisher = makePublisher(panel.prefix, () => run.id);
+    const publisher = makePublisher(panel.prefix);
     host.append(publisher.node);
-    return publisher.refresh;
+    return () => publisher.refresh(run.id);
   }), () => run.saved && (run.mine || run.shipped) && !page.start.shared, settings);
 
   // ---- to the hub: first the files that would be sent, then a press
