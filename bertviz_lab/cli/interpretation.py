@@ -176,7 +176,7 @@ def findings_command(options: argparse.Namespace) -> Result:
     checkpoint = load_checkpoint(options.model)
     suited = suited_corpus(checkpoint.tokenizer)
     texts = sample_texts(suited, MOST_TEXTS)
-    index = index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=1e12)
+    index = index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=5e11)
     payload = findings_payload(measure_findings(checkpoint, options.text_a, options.text_b, index=index))
     if options.out:
         write_file(Path(options.out), standalone_page("findings", "Findings", payload).encode())

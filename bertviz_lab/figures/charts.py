@@ -94,6 +94,7 @@ class PointsAxes(Captions, total=False):
     """How a scatter plot is drawn."""
 
     what: str  # what a point is, in the table
+    extra_columns: ExtraColumns  # of the table
     fits: bool  # whether the y-axis is as long as the points need, and not from 0 to 1
 
 
@@ -105,7 +106,6 @@ class PointsOptions(PointsAxes):
     group_names: Sequence[str]
     marked: Sequence[bool]  # points that are crosses
     picks: Sequence[int]  # a click on a point, or on its first number in the table, sends {"index": its entry here}
-    extra_columns: ExtraColumns  # of the table
 
 
 def points_payload(points: NDArray[np.floating], names: Sequence[str], **options: Unpack[PointsOptions]) -> Payload:

@@ -68,7 +68,7 @@ def heads_payload(
         [f"head {head_name(*place)}: {word}" for place, word in zip(places, words, strict=True)],
         title=f"All heads on {len(index.texts):,} texts",
         axes=(titles[0], titles[1]),
-        groups=[min(3, 4 * layer // layers) for layer, _ in places],
+        groups=[layer * min(4, layers) // layers for layer, _ in places],
         group_names=_layer_groups(layers),
         marked=[place == chosen for place in places],
         picks=range(len(places)),
@@ -83,8 +83,9 @@ def heads_payload(
 
 def _layer_groups(layers: int) -> list[str]:
     """Return what the four colors of the layers are: a layer each, or a quarter of many."""
-    groups = [[layer + 1 for layer in range(layers) if min(3, 4 * layer // layers) == group] for group in range(4)]
-    return [f"layers {group[0]} to {group[-1]}" if group[1:] else f"layer {group[0]}" for group in groups if group]
+    count = min(4, layers)
+    groups = [[n + 1 for n in range(layers) if n * count // layers == group] for group in range(count)]
+    return [f"layers {group[0]} to {group[-1]}" if group[1:] else f"layer {group[0]}" for group in groups]
 
 
 def head_facts(index: "interpret.CorpusIndex", layer: int, head: int, role: str) -> Payload:
@@ -152,8 +153,7 @@ def head_examples_payload(index: "interpret.CorpusIndex", tokenizer: Tokenizer, 
 
     def item(example: NDArray[np.void]) -> dict[str, Any]:
         text, query, key, weight = example.tolist()
-        marks = {query: "both"} if query == key else {query: "from", key: "to"}
-        parts = _context(tokenizer, index.texts[text], marks)
+        parts = _context(tokenizer, index.texts[text], {query: "from", key: "to"})
         return {"parts": parts, "value": weight, "words": f"{weight:.2f}", "pick": [index.texts[text], query]}
 
     strongest, *intervals = [
@@ -167,7 +167,7 @@ def head_examples_payload(index: "interpret.CorpusIndex", tokenizer: Tokenizer, 
         f"Where head {head_name(layer, head)} attends",
         groups,
         sentence="The attending token is underlined, the one that it attends to most is filled. Below the strongest: "
-        "random tokens by their largest weight to a token of the text. Choose a text to explore it.",
+        "random tokens by their largest weight to another token. Choose a text to explore it.",
         file=f"head-{head_name(layer, head)}-examples",
     )
 

@@ -163,7 +163,7 @@ def _head(found: "Findings") -> str:
     share = float(patching.effects("head")[found.head] / (patching.total or 1.0))
     if not _counts(found, abs(patching.total), found.random.change) or share < _OF_HEAD:
         return "No single head carries the difference, so there is none to look up in a corpus."
-    name = f"Head {head_name(*found.head)}, which carries most of the heads,"
+    name = f"Head {head_name(*found.head)}, the head that carries most,"
     if index is None:
         return f"{name} has not been looked up: make an index in Corpus search to see what it does on other texts."
     role = f"is on average {METRICS[found.role][0]}" if found.role else "has no single role"

@@ -28,7 +28,7 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: Raised whenever an index is computed or kept differently.
-FORMAT = 1
+FORMAT = 2
 #: Texts that an index is of, at most; longer texts are cut to so many tokens.
 MOST_TEXTS, LONGEST = 5_000, 128
 #: Distances are counted one by one up to here, in tokens; what is further away is counted with the last.
@@ -63,7 +63,7 @@ class CorpusIndex:
     tokens: int  # without special ones
     metrics: dict[str, NDArray[np.float64]]
     profile: NDArray[np.float64]  # (layers, heads, 2 REACH + 1): mean weight by distance, to tokens before first
-    histogram: NDArray[np.int64]  # (layers, heads, 10): tokens by their largest weight to a token of the text
+    histogram: NDArray[np.int64]  # (layers, heads, 10): tokens by their largest weight to another token of the text
     #: (layers, heads, 1 + intervals, examples) of `HEAD_EXAMPLE`: the strongest, one a text, then random ones of each
     #: interval of a token's largest weight
     heads: NDArray[np.void]
@@ -250,7 +250,9 @@ class _Layer:
         self._sum("pairs", batch * torch.bincount(places, minlength=2 * REACH + 1), batch * (length - 2))
 
     def _add_examples(self, batch: Tensor, probs_BHLL: Tensor) -> None:
-        """Keep examples of each token's largest weight to a token of the text; special tokens are left out."""
+        """Keep examples of each token's largest weight to another token of the text; special tokens are left out."""
+        itself = torch.eye(probs_BHLL.shape[-1], dtype=torch.bool)
+        probs_BHLL = probs_BHLL.masked_fill(itself, 0.0)
         largest_HBL, keys_HBL = (values.transpose(0, 1) for values in probs_BHLL.max(-1))
         texts = batch[None, :, None].expand_as(keys_HBL)
         queries = torch.arange(keys_HBL.shape[-1]).expand_as(keys_HBL)

@@ -69,13 +69,20 @@ def test_metrics_are_means_over_all_tokens_of_the_corpus(checkpoint: Checkpoint,
     assert index.tokens == sums["queries"]
 
 
+def others(attentions: np.ndarray) -> np.ndarray:
+    """The weights between different tokens of a text."""
+    inner = attentions[..., 1:-1, 1:-1].copy()
+    inner[..., range(inner.shape[-1]), range(inner.shape[-1])] = 0
+    return inner
+
+
 def test_examples_are_the_strongest_pairs_of_their_texts_and_lie_in_their_intervals(
     checkpoint: Checkpoint, index: CorpusIndex
 ) -> None:
     largest: dict[tuple[int, int], list[tuple[float, int, int, int]]] = {}
     every: dict[tuple[int, int], list[float]] = {}
     for at, text in enumerate(TEXTS):
-        inner = interpret.trace_text(checkpoint, text).attentions[:, :, 1:-1, 1:-1]
+        inner = others(interpret.trace_text(checkpoint, text).attentions)
         for layer, head in np.ndindex(inner.shape[:2]):
             query, key = np.unravel_index(inner[layer, head].argmax(), inner.shape[2:])
             weight = float(inner[layer, head].max())
@@ -95,9 +102,9 @@ def test_examples_are_the_strongest_pairs_of_their_texts_and_lie_in_their_interv
             assert ((kept["weight"] >= low) & (kept["weight"] < high)).all()
             assert len(kept) == min(len(examples), sum(low <= weight < high for weight in every[layer, head]))
             for text, query, key, weight in kept.tolist():
-                inner = interpret.trace_text(checkpoint, index.texts[text]).attentions[layer, head]
-                assert inner[query, key] == pytest.approx(weight, abs=1e-5)
-                assert inner[query, 1:-1].argmax() + 1 == key
+                inner = others(interpret.trace_text(checkpoint, index.texts[text]).attentions)[layer, head]
+                assert inner[query - 1, key - 1] == pytest.approx(weight, abs=1e-5)
+                assert inner[query - 1].argmax() + 1 == key
 
 
 def test_neurons_have_their_most_activating_tokens(checkpoint: Checkpoint, index: CorpusIndex) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 #: A run's held-out text, and a text that a visitor uploads, next to those of `CORPORA`.
 OWN, FILE = "own", "file"
-_SECONDS_OF_WORK = 1e12  # operations of an index that a page makes unless all texts are asked for: some seconds
+_SECONDS_OF_WORK = 5e11  # operations of an index that a page makes unless all texts are asked for: some seconds
 _TEXTS_A_STEP = 400  # of each snapshot
 _KEPT, _MOST_FILES = 24, 60  # indexes in memory, and in one folder
 

@@ -3,7 +3,7 @@
 import { elements, h, payloadView, setText, track, walkWithKeys } from 'lab/client/dom.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
-const MARKS = { from: 'attends', to: 'attended to', both: 'attends to itself' };
+const MARKS = { from: 'attends', to: 'attended to' };
 
 export default payloadView('Nothing has been found yet.', (content, { events, savePage }) => {
   let payload = null;
