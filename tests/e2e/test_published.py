@@ -250,6 +250,7 @@ def test_a_model_is_published_from_the_page_and_opens_without_it(page: Page, tmp
         expect(page.get_by_text("is among your downloads")).to_be_visible()
         assert file.name == "little.html"
         page.goto(f"{address}?model=little")  # in Explore the same file is there at once
+        expect(page.locator("#fill-bars .bar-row").first).to_be_visible()  # the first example has closed the menus
         page.get_by_text("More", exact=True).click()
         page.get_by_text("Publish", exact=True).click()
         with page.expect_download() as download:
