@@ -159,7 +159,7 @@ def test_hostile_tokens_do_not_leave_their_strings() -> None:
 def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
     for name, view in views().items():
         page.goto(view.save(tmp_path / "view.html").as_uri())
-        expect(page.locator(".lab"), name).to_contain_text(re.compile(r"\w{3}"))
+        expect(page.locator("#view > .lab"), name).to_contain_text(re.compile(r"\w{3}"))
         assert not page.locator(".lab .empty:visible").count(), name
         drawn = page.locator(".lab :is(canvas, svg, td, button, mark, li, span)")
         assert drawn.count() > 1, name
