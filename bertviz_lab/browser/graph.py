@@ -27,6 +27,8 @@ from bertviz_lab.training.checkpoints.onnx_export import require_libraries, save
 
 Precision = Literal["fp16", "fp32"]
 
+#: The file of the weights, next to that of the graph.
+WEIGHTS = "weights.bin"
 _TRIED_TOKENS, _OTHER_TOKENS = 9, 21
 _MOST_DIFFERENCE = 1e-3  # of the exported graph from the model, both in 32 bits
 _SMALLEST_MATRIX = 4096  # numbers; what is smaller stays in 32 bits
@@ -89,10 +91,12 @@ class BrowserGraph(nn.Module):
         return outputs
 
 
-def export_graph(checkpoint: Checkpoint, path: Path, precision: Precision = "fp16") -> dict[str, int]:
-    """Write the graph of a model, and return where its word embeddings are in the file: {start, rows, size, bytes}.
+def export_graph(checkpoint: Checkpoint, path: Path, precision: Precision = "fp16") -> dict[str, Any]:
+    """Write the graph of a model, and its weights beside it in `WEIGHTS`; return what the engine has to know of these.
 
-    Raises `InputError` where libraries are missing, or the graph does not compute what the model does.
+    `bits` of a weight, and where the word embeddings are among them: `start`, counted in weights, `rows` and `size`.
+    The graph is one that ONNX Runtime has optimized, so that a browser need not. Raises `InputError` where libraries
+    are missing, or the graph does not compute what the model does.
     """
     require_libraries()
     graph = BrowserGraph(checkpoint).eval()
@@ -105,6 +109,7 @@ def export_graph(checkpoint: Checkpoint, path: Path, precision: Precision = "fp1
         "head_mask": None, "rows": {0: torch.export.Dim("rows", min=1)},
     }  # fmt: skip
     save_program(graph, inputs, names, {name: shapes[name] for name in inputs}, path)
+    _optimize(path)
     _check(graph, _inputs(checkpoint, _OTHER_TOKENS), path)
     return _store_weights(checkpoint, path, precision)
 
@@ -122,6 +127,15 @@ def _inputs(checkpoint: Checkpoint, tokens: int) -> dict[str, Tensor]:
     return inputs | ({"rows": torch.arange(3)} if "token" in heads_of(checkpoint) else {})
 
 
+def _optimize(path: Path) -> None:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # for any processor
+    options.optimized_model_filepath = str(path)
+    onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+
+
 def _check(graph: Callable[..., dict[str, Tensor]], inputs: dict[str, Tensor], path: Path) -> None:
     import onnxruntime
 
@@ -136,25 +150,30 @@ def _check(graph: Callable[..., dict[str, Tensor]], inputs: dict[str, Tensor], p
             raise InputError("The ONNX graph does not compute what the model does; it was not published.")
 
 
-def _store_weights(checkpoint: Checkpoint, path: Path, precision: Precision) -> dict[str, int]:
-    """Write the matrices in 16 bits, each with a `Cast` that the runtime folds as it loads the graph."""
+def _store_weights(checkpoint: Checkpoint, path: Path, precision: Precision) -> dict[str, Any]:
+    """Move the matrices from the graph to `WEIGHTS`; the engine makes numbers of 32 bits of them."""
     import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, external_data_helper, numpy_helper
 
     graph = onnx.load(path)
-    casts = []
-    for tensor in graph.graph.initializer if precision == "fp16" else ():
-        if tensor.data_type == TensorProto.FLOAT and np.prod(tensor.dims) >= _SMALLEST_MATRIX:
-            name, halves = tensor.name, numpy_helper.to_array(tensor).astype(np.float16)
-            tensor.CopyFrom(numpy_helper.from_array(halves, f"{name}.fp16"))
-            casts.append(helper.make_node("Cast", [tensor.name], [name], to=TensorProto.FLOAT))
-    for cast in reversed(casts):
-        graph.graph.node.insert(0, cast)
-    onnx.save(graph, path)
     words = backbone(checkpoint).embeddings.word.weight.detach().numpy()
-    words = words.astype(np.float16 if precision == "fp16" and words.size >= _SMALLEST_MATRIX else np.float32)
-    start = path.read_bytes().find(words.tobytes())
-    if start < 0:
-        raise InputError("The word embeddings of this model are not in its ONNX graph; it was not published.")
+    stored, place, start = [], 0, None
+    for tensor in graph.graph.initializer:
+        if tensor.data_type != TensorProto.FLOAT or np.prod(tensor.dims) < _SMALLEST_MATRIX:
+            continue
+        values = numpy_helper.to_array(tensor)
+        if start is None and np.array_equal(values, words):
+            start = place
+        tensor.raw_data = b""  # which the next line wants to be there
+        external_data_helper.set_external_data(tensor, WEIGHTS, offset=4 * place, length=4 * values.size)
+        tensor.ClearField("raw_data")
+        stored.append(values.ravel())
+        place += values.size
+    if start is None:
+        start = place
+        stored.append(words.ravel())
+    onnx.save(graph, path)
+    kind = np.float16 if precision == "fp16" else np.float32
+    path.with_name(WEIGHTS).write_bytes(np.concatenate(stored).astype(kind).tobytes())
     rows, size = words.shape
-    return {"start": start, "rows": rows, "size": size, "bytes": words.itemsize}
+    return {"bits": 8 * np.dtype(kind).itemsize, "start": start, "rows": rows, "size": size}

@@ -24,6 +24,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.browser.facts import PARTIAL
+from bertviz_lab.browser.graph import WEIGHTS
 from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, digest, engine_source, export_model, vendored
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
@@ -39,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 _FOLDER = "lab-engine"
 _FACTS = "facts.json"
-_ENDS = (_FACTS, "model.onnx", "tokenizer.json")
+_ENDS = (_FACTS, "model.onnx", WEIGHTS, "tokenizer.json")
 _KEPT_SECONDS = 30 * 86_400.0  # of a model that no page has offered meanwhile
 
 

@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from bertviz_lab.browser.dynamics import recorded_dynamics, snapshots_folder
 from bertviz_lab.browser.facts import NO_GRADIENTS, UNAVAILABLE, model_facts
-from bertviz_lab.browser.graph import Precision, export_graph
+from bertviz_lab.browser.graph import WEIGHTS, Precision, export_graph
 from bertviz_lab.browser.lessons import recorded_lessons
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
@@ -74,7 +74,7 @@ class ExportedModel:
 
     def facts_with(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return what the engine is told of the model; `names` are those of its files by their ends."""
-        kinds = {"graph": "model.onnx", "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS}
+        kinds = {"graph": "model.onnx", "weights": WEIGHTS, "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS}
         return self.facts | {"files": {kind: names[end] for kind, end in kinds.items() if end in names}}
 
 
@@ -188,9 +188,10 @@ def export_model(
     report(f"{checkpoint.name} is exported.")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "model.onnx"
-        facts = model_facts(state, model, checkpoint) | {"embeddings": export_graph(checkpoint, path, precision)}
+        facts = model_facts(state, model, checkpoint) | {"weights": export_graph(checkpoint, path, precision)}
         tokenizer = checkpoint.tokenizer.backend.to_str().encode()
-        return ExportedModel(facts, {"model.onnx": path.read_bytes(), "tokenizer.json": tokenizer})
+        files = {name: path.with_name(name).read_bytes() for name in (path.name, WEIGHTS)}
+        return ExportedModel(facts, files | {"tokenizer.json": tokenizer})
 
 
 # ---- the parts of a page

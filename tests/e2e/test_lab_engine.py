@@ -112,8 +112,6 @@ def test_an_engine_is_offered_on_shared_pages_unless_it_is_asked_for_or_refused(
     assert lab_engine.engine_of(state(shared=True)) is None
     with pytest.raises(InputError, match="onnx"):
         lab_engine.engine_of(state(browser_engine="on"))
-    with pytest.raises(InputError, match="one of auto, on, off"):
-        state(browser_engine="maybe")
 
 
 def test_no_other_file_is_served(address: str) -> None:

@@ -7,51 +7,34 @@ import { spelt } from './predictions.js';
 const WHOLE_MODEL_BYTES = 8 * 2 ** 20; // of the codes that an answer holds; further layers are asked for
 const KEPT = 6; // computations that the grid may ask further layers of
 
-/** The queries and keys of a text and what makes a score of them. */
+/** What makes the scores of a text: a product of queries and keys, and what relative positions add. `terms` are their
+ * names, where there are several. */
 function scoresOf({ facts }, { queries, keys, added }) {
   const [layers, heads, length, size] = queries.dims;
-  const factor = Math.sqrt(facts.score_terms); // the queries of a DeBERTa come divided by it
+  const names = facts.added_terms;
+  const own = names.includes('relative_bias') || !names.length ? 'query_key' : 'content_to_content';
   const divisor = size * facts.score_terms;
-  const places = layers * heads;
-  const products = () => {
-    const result = new Float32Array(places * length * length);
-    for (let place = 0; place < places; place += 1) {
-      for (let row = 0; row < length; row += 1) {
-        const query = queries.data.subarray((place * length + row) * size, (place * length + row + 1) * size);
-        for (let column = 0; column < length; column += 1) {
-          const at = (place * length + column) * size;
-          result[(place * length + row) * length + column] =
-            (dot(query, keys.data.subarray(at, at + size)) * factor) / Math.sqrt(divisor);
-        }
-      }
-    }
-    return result;
+  const factor = Math.sqrt(facts.score_terms); // the queries of a DeBERTa come divided by it
+  const cells = layers * heads * length * length;
+  const vector = ({ data }, row) => data.subarray(row * size, (row + 1) * size);
+  /** The query and the key of a cell, by its place among all. */
+  const pairAt = (at) => {
+    const row = Math.floor(at / length);
+    return [vector(queries, row), vector(keys, Math.floor(row / length) * length + (at % length))];
   };
-  const termOf = (name) => {
-    const at = facts.added_terms.indexOf(name);
-    return added.data.subarray(at * places * length * length, (at + 1) * places * length * length);
+  const addedAt = (name, at) => added.data[names.indexOf(name) * cells + at];
+  const isMasked = (at) => {
+    const window = facts.windows[Math.floor(at / (heads * length * length))];
+    return window !== null && Math.abs((Math.floor(at / length) % length) - (at % length)) > Math.floor(window / 2);
   };
-  const own = facts.added_terms.includes('relative_bias') || !facts.added_terms.length ? 'query_key'
-    : 'content_to_content';
-  return { divisor, factor, size, length, termOf, terms: facts.added_terms.length ? [own, ...facts.added_terms] : [],
-    isMasked: (layer, row, column) =>
-      facts.windows[layer] !== null && Math.abs(row - column) > Math.floor(facts.windows[layer] / 2),
-    /** One of the terms, or "score" for their sum; 0 where masked. */
-    values(name) {
-      if (facts.added_terms.includes(name)) return this.masked(Float32Array.from(termOf(name)));
-      const result = products();
-      for (const term of name === 'score' ? facts.added_terms : []) {
-        termOf(term).forEach((one, at) => { result[at] += one; });
-      }
-      return this.masked(result);
-    },
-    masked(values) {
-      if (facts.windows.every((window) => window === null)) return values;
-      return values.map((value, at) => {
-        const [row, column] = [Math.floor(at / length) % length, at % length];
-        return this.isMasked(Math.floor(at / (heads * length * length)), row, column) ? 0 : value;
-      });
-    } };
+  /** One of the terms, or "score" for their sum; 0 where masked. */
+  const values = (name) => Float32Array.from({ length: cells }, (_, at) => {
+    if (isMasked(at)) return 0;
+    if (names.includes(name)) return addedAt(name, at);
+    const product = (dot(...pairAt(at)) * factor) / Math.sqrt(divisor);
+    return name === 'score' ? names.reduce((total, term) => total + addedAt(term, at), product) : product;
+  });
+  return { divisor, factor, names, terms: names.length ? [own, ...names] : [], pairAt, addedAt, isMasked, values };
 }
 
 /** Each head's metrics on a text: name -> rows of layers. */
@@ -233,14 +216,13 @@ export async function query_key({ traces }, { key, layer, head, row, column }) {
   const trace = traces.get(key);
   if (!trace?.scores || layer >= trace.dims[0] || head >= trace.dims[1] || Math.max(row, column) >= trace.dims[2])
     return null;
-  const { scores: { size, divisor, factor, termOf, terms, length, isMasked }, out, note } = trace;
-  const place = layer * trace.dims[1] + head;
-  const vector = ({ data }, at) => [...data.subarray((place * length + at) * size, (place * length + at + 1) * size)];
-  const query = vector(out.queries, row).map((value) => value * factor);
-  const keys = vector(out.keys, column);
-  const products = query.map((value, at) => (value * keys[at]) / Math.sqrt(divisor));
-  const at = (place * length + row) * length + column;
-  const added = Object.fromEntries(terms.slice(1).map((term) => [term, termOf(term)[at]]));
-  return { picture: 'query_key', query, key: keys, products, divisor, added, note, weight: out.attentions.data[at],
-    score: sum(products) + sum(Object.values(added)), is_masked: isMasked(layer, row, column) };
+  const { scores: { divisor, factor, names, pairAt, addedAt, isMasked }, out, note } = trace;
+  const [, heads, length] = trace.dims;
+  const at = ((layer * heads + head) * length + row) * length + column;
+  const [query, keys] = pairAt(at).map((vector) => [...vector]);
+  const scaled = query.map((value) => value * factor);
+  const products = scaled.map((value, place) => (value * keys[place]) / Math.sqrt(divisor));
+  const added = Object.fromEntries(names.map((name) => [name, addedAt(name, at)]));
+  return { picture: 'query_key', query: scaled, key: keys, products, divisor, added, note,
+    weight: out.attentions.data[at], score: sum(products) + sum(Object.values(added)), is_masked: isMasked(at) };
 }

@@ -81,11 +81,13 @@ export function principalPlane(vectors) {
 
 /** Codes of 16 bits of weights (0 to 1) or of numbers with a sign (-1 to 1), as `sqrt_codes` of Python writes them. */
 export function sqrtCodes(values, isSigned = false) {
-  return Uint16Array.from(values, (value) => {
-    const clipped = Math.min(1, Math.max(isSigned ? -1 : 0, value));
-    return isSigned ? Math.round(32767 + 32767 * Math.sign(clipped) * Math.sqrt(Math.abs(clipped)))
-      : Math.round(65535 * Math.sqrt(clipped));
-  });
+  const [low, top, middle] = isSigned ? [-1, 32767, 32767] : [0, 65535, 0];
+  const codes = new Uint16Array(values.length);
+  for (let at = 0; at < values.length; at += 1) {
+    const clipped = Math.min(1, Math.max(low, values[at]));
+    codes[at] = Math.round(middle + top * Math.sign(clipped) * Math.sqrt(Math.abs(clipped)));
+  }
+  return codes;
 }
 
 /** Random numbers from 0 to 1 from seeds (splitmix32). */

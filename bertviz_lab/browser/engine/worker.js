@@ -24,10 +24,17 @@ const traces = new Map(); // attention that the page may ask further layers of
 const cancelled = new Set(); // tickets
 let turn = Promise.resolve();
 
+function fromBase64(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  return bytes;
+}
+
 /** Load a file of the page; resolves to its bytes. */
 async function load(name) {
   const packed = place.packed[name];
-  const file = packed ? new Response(Uint8Array.from(atob(packed), (one) => one.charCodeAt(0)))
+  const file = packed ? new Response(fromBase64(packed))
     : await fetch(place.base + name).catch(() => null);
   if (!file?.ok) throw new Error(`The file ${name} of this page could not be loaded: reload the page.`);
   if (!packed && !name.endsWith('.gz')) return file.arrayBuffer();
@@ -49,7 +56,7 @@ async function open(asked) {
   const facts = site.models[name];
   if (!facts) throw new Error(explore.missingModel(site, name));
   if (!opened.has(name)) {
-    opened.set(name, libraries.then(({ ort, Tokenizer }) => openModel(facts, load, ort, Tokenizer)));
+    opened.set(name, openModel(facts, load, libraries));
     opened.get(name).catch(() => opened.delete(name)); // it may be asked for again
   }
   return opened.get(name);

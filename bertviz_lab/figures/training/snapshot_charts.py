@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from bertviz_lab.figures.plots import COLORS, EDGE, QUIET, TEXT, blank_figure, escaped, heatmap_figure, scatter
+from bertviz_lab.figures.plots import COLORS, EDGE, QUIET, TEXT, blank_figure, escaped, scatter
 
 #: Colors of the lines of a chart, in their order.
 PAINTS = (*COLORS, "var(--lab-random)", QUIET)
@@ -126,7 +124,6 @@ def snapshot_charts(
         "losses": _lines(loss, [(loss, COLORS[0])], *numbers, height=198, file="loss-of-the-text"),
         "head_shares": head_shares,
         "head_numbers": _head_lines(heads, *numbers),
-        "lens": _lens(layers, steps),
         "map": _word_map(projected, tracked),
     }
 
@@ -171,18 +168,6 @@ def _head_lines(
         trace.update(line_width=1, opacity=0.55)
         trace.update(hovertemplate=f"%{{text}}, step %{{customdata:,}}: %{{y:{number_format}}}<extra></extra>")
     return chart | {"keys": chart["keys"][:1]}
-
-
-def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
-    """Return the prediction at every layer, the last one on top, and every snapshot."""
-    rows = [*(f"layer {layer}" for layer in range(layers, 0, -1)), "embeddings"]
-    figure = heatmap_figure(np.empty((0, 0)), rows, [short_step(step) for step in steps], [], [], 1.0)
-    figure.update_traces(hovertemplate="step %{x}, %{y}: %{customdata}, %{z:.1%}<extra></extra>")
-    figure.update_layout(margin={"l": 84, "r": 6, "t": 28, "b": 4})  # fixed, as that of the lines
-    figure.update_xaxes(automargin=False, range=[-0.5, len(steps) - 0.5])
-    figure.update_yaxes(automargin=False)
-    title = "Logit lens: the prediction at every layer and step"
-    return {"kind": "matrix", "title": title, "file": "logit-lens-over-training", "figure": figure}
 
 
 def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import { decodeBase64 } from 'lab/client/saving.js';
 import drawGrid from 'lab/components/attention/attention_grid.js';
 import { makeChart } from 'lab/components/charts/chart.js';
 import { METRICS } from 'lab/components/figures/attention.js';
+import { matrix } from 'lab/components/figures/charts.js';
 import { figureOf } from 'lab/components/figures/index.js';
 
 const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself',
@@ -120,8 +121,6 @@ export const sentenceNodes = ({ sentence }, write) => sentence.flatMap(([before,
   text && write(text, position)]);
 
 const place = ([layer, head]) => `layer ${layer + 1}, head ${head + 1}`;
-/** A text as Plotly shows it, letter by letter. */
-const literal = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const capitalized = (text) => text.replace(/^./, (letter) => letter.toUpperCase());
 
 /** Each metric of the heads over the training, a line a head; and which head came to do it, in a sentence. */
@@ -188,22 +187,23 @@ export function makeLens(scene) {
   const chart = makeChart(node, { onPick: ({ place: at }) => scene.jump(at) });
 
   function draw() {
-    const { charts, steps, title, axis: { tickvals, ticktext } } = scene.opening;
-    const { figure: { data: [trace], layout }, ...given } = charts.lens;
-    const names = layout.yaxis.ticktext;
+    const { layers, steps, title, axis: { tickvals, ticktext } } = scene.opening;
+    const names = [...Array.from({ length: layers }, (_, at) => `layer ${layers - at}`), 'embeddings'];
     const columns = steps.map((step) =>
       scene.frames().find((frame) => frame.step === step)?.masked_tokens[scene.predictions.look.blank].layers);
-    const table = (read, otherwise = '') =>
+    const table = (read, otherwise) =>
       names.map((_, row) => columns.map((column) => (column ? read(column[row]) : otherwise)));
-    const data = [{ ...trace, z: table(([, probability]) => probability, null),
-      customdata: table(([token]) => literal(token)), text: table(([token]) => literal(readable(token))) }];
-    const cells = table(([token, probability]) => `${token} ${short(probability)}`);
-    const header = ['', ...steps.map((step) => `step ${step}`)];
-    const xaxis = { ...layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5] };
+    const { figure: { data, layout }, ...given } = matrix({
+      values: table(([, probability]) => probability, null), rows: names, columns: steps.map((step) => `step ${step}`),
+      words: table(([token]) => token, ''), texts: table(([token]) => readable(token), ''), peak: 1,
+      title: 'Logit lens: the prediction at every layer and step', file: 'logit-lens-over-training' });
+    const xaxis = { ...layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5], automargin: false };
     node.style.setProperty('--columns', columns.length);
     chart.show({ ...given, caption: `${title} · ${given.title}`,
-      picks: names.map(() => steps.map((_, at) => ({ place: at }))), figure: { data, layout: { ...layout, xaxis } },
-      table: { header, rows: cells.map((row, at) => [names[at], ...row]) } });
+      picks: names.map(() => steps.map((_, at) => ({ place: at }))),
+      // fixed margins, as those of the lines
+      figure: { data, layout: { ...layout, margin: { l: 84, r: 6, t: 28, b: 4 }, xaxis,
+        yaxis: { ...layout.yaxis, automargin: false } } } });
   }
 
   return { node, draw, move() {} };
