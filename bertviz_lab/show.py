@@ -19,8 +19,10 @@ from bertviz_lab import interpret
 from bertviz_lab.figures import corpus as corpus_figures
 from bertviz_lab.figures.attention import attention_body, attention_payload
 from bertviz_lab.figures.findings import findings_payload
+from bertviz_lab.figures.influence import bm25_payload, tracin_payload
 from bertviz_lab.figures.payload import figure
 from bertviz_lab.figures.payload import to_json as packed
+from bertviz_lab.figures.probing import lens_fit_payload, probes_payload
 from bertviz_lab.figures.results import (
     attribution_body,
     decomposition_body,
@@ -235,6 +237,11 @@ def information_flow(flow: interpret.InformationFlow, position: int) -> View:
     return _strip("Information flow", figure("information_flow", **flow_body(flow, position)))
 
 
+def training_influence(influence: interpret.TrainingInfluence, *, baseline: bool = False) -> View:
+    """Show the training sentences that taught a prediction by TracIn, or with `baseline` by BM25."""
+    return _chart("Training influence", (bm25_payload if baseline else tracin_payload)(influence), 640)
+
+
 def flow_graph(
     flow: interpret.InformationFlow,
     position: int,
@@ -341,8 +348,18 @@ def heads(traces: Mapping[str, interpret.TextTrace]) -> View:
 
 
 def logit_lens(lens: interpret.LogitLens) -> View:
-    """Show the prediction at every layer."""
-    return _chart("Logit lens", figure("logit_lens", **vars(lens)), 560)
+    """Show the prediction at every layer, by the logit lens or a tuned lens."""
+    return _chart("Tuned lens" if lens.is_tuned else "Logit lens", figure("logit_lens", **vars(lens)), 560)
+
+
+def lens_fit(fit: interpret.LensFit) -> View:
+    """Show how near a tuned lens comes to the model's own output at each layer, next to the logit lens."""
+    return _chart("Fit of the tuned lens", lens_fit_payload(fit))
+
+
+def layer_probes(probes: interpret.LayerProbes, random: interpret.LayerProbes, task: str) -> View:
+    """Show what linear probes read off each layer, with their control task and the same of random weights."""
+    return _chart("Probes", probes_payload(probes, random, task))
 
 
 def norms(by_layer: interpret.NormsByLayer, position: int | None = None) -> View:

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import (
@@ -14,6 +15,7 @@ from bertviz_lab import (
     show,
 )
 from bertviz_lab.data.examples import LabelledText
+from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS
 from bertviz_lab.interpret import Results
 from bertviz_lab.training.finetuning.tasks.base import Prediction
 from bertviz_lab.training.runs.events import EvalDone, Preparing, StepDone, to_json
@@ -45,6 +47,7 @@ def views() -> dict[str, show.View]:
     index, flow = interpret.index_corpus(checkpoint, [A, B, TEXT]), interpret.information_flow(checkpoint, TEXT)
     promoted = interpret.promoted_tokens(checkpoint, index, 1, 3)
     assert promoted is not None
+    probes = interpret.probe_layers(checkpoint, PROBING_TASKS["gender"].read())
     return {
         "activation_patching": show.activation_patching(patching, "head"),
         "answer": show.answer(interpret.answer_question(answers, "the red", "the red cat sat on the mat")),
@@ -79,7 +82,9 @@ def views() -> dict[str, show.View]:
         "intervention": show.intervention(*filled, "causal mask"),
         "joint_fill": show.joint_fill(interpret.joint_fill(checkpoint, "the [MASK] [MASK] sat")),
         "label_scores": show.label_scores(results),
+        "layer_probes": show.layer_probes(probes, probes, "gender"),
         "learning_curves": show.learning_curves(events(40)),
+        "lens_fit": show.lens_fit(interpret.LensFit((2.0, 1.0), (1.0, 0.5), 100, 20, 1.0)),
         "logit_decomposition": show.logit_decomposition(parts, patching),
         "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
         "mask_epochs": show.mask_epochs(
@@ -104,6 +109,9 @@ def views() -> dict[str, show.View]:
         "token_norms": show.token_norms(norms, "attention"),
         "tokens": show.tokens(tokenizer.encode(TEXT)),
         "trials": show.trials(results),
+        "training_influence": show.training_influence(
+            interpret.training_influence(lambda step: checkpoint, [1], [np.array(tokenizer.ids([A])[0])], TEXT)
+        ),
         "word_splits": show.word_splits(tokenizer, "unbelievably"),
     }
 
@@ -151,7 +159,7 @@ def test_hostile_tokens_do_not_leave_their_strings() -> None:
 def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
     for name, view in views().items():
         page.goto(view.save(tmp_path / "view.html").as_uri())
-        expect(page.locator(".lab"), name).to_contain_text(re.compile(r"\w{3}"))
+        expect(page.locator("#view > .lab"), name).to_contain_text(re.compile(r"\w{3}"))
         assert not page.locator(".lab .empty:visible").count(), name
         drawn = page.locator(".lab :is(canvas, svg, td, button, mark, li, span)")
         assert drawn.count() > 1, name

@@ -1,6 +1,6 @@
 """The commands that show what a model makes of a text.
 
-`fill-mask`, `next-sentence`, `attention`, `corpus-search`, `findings` and `tokenize`.
+`fill-mask`, `next-sentence`, `attention`, `corpus-search`, `findings`, `influence` and `tokenize`.
 """
 
 import argparse
@@ -50,6 +50,11 @@ def add_commands(command: AddCommand) -> None:
     tokenize = command("tokenize", tokenize_command)
     tokenize.add_argument("text", help="Sentence A")
     tokenize.add_argument("--text-b", help="Sentence B")
+
+    influence = command("influence", influence_command)
+    influence.add_argument("--top-k", type=int, default=10, help="Sentences of each ranking (default: 10)")
+    influence.add_argument("--choice", help="Predicted token, by default the most probable")
+    influence.add_argument("text", help="A text with a masked token, [MASK]")
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:
@@ -195,3 +200,40 @@ def tokenize_command(options: argparse.Namespace) -> Result:
     lines = [f"{'token':20} {'id':>6} segment", *(f"{t:20} {i:6} {s:7}" for t, i, s in columns)]
     body = {"tokens": encoding.tokens, "ids": encoding.ids, "token_type_ids": encoding.token_type_ids}
     return Result(body | {"attention_mask": encoding.attention_mask, "offsets": encoding.offsets}, "\n".join(lines))
+
+
+def influence_command(options: argparse.Namespace) -> Result:
+    """Rank the training sentences that taught a prediction, by TracIn over snapshots and by BM25."""
+    from bertviz_lab.interpret import choose_target, encode_inputs, training_influence
+    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
+    from bertviz_lab.training.runs.snapshot_reader import open_snapshots
+    from bertviz_lab.training.runs.training_text import read_training_text
+
+    folder = Path(options.model) if (Path(options.model) / "snapshots").is_dir() else checkpoint_folder(options.model)
+    snapshots = open_snapshots(folder)
+    text = read_training_text(folder, snapshots.tokenizer)
+    last = snapshots.open(snapshots.steps()[-1])
+    found = training_influence(
+        snapshots.open,
+        snapshots.steps(),
+        text.sentences,
+        options.text,
+        counts=text.counts,
+        learning_rate=text.learning_rate,
+        target=choose_target(last, encode_inputs(last, options.text), choice=options.choice),
+    )
+    rankings = {
+        "helpful": (found.helpful(options.top_k), found.tracin),
+        "harmful": (found.harmful(options.top_k), found.tracin),
+        "bm25": (found.nearest(options.top_k), found.bm25),
+    }
+    body = {"prediction": found.target.name, "snapshots": found.steps, "compared": len(found.sentences)} | {
+        name: [{"sentence": found.sentences[at], "score": float(scores[at])} for at in places]
+        for name, (places, scores) in rankings.items()
+    }
+    lines = [
+        f"{name if n == 0 else '':8} {scores[at]:+10.3g}  {found.sentences[at]}"
+        for name, (places, scores) in rankings.items()
+        for n, at in enumerate(places)
+    ]
+    return Result(body, "\n".join([f"Prediction: {found.target.name}", *lines]))

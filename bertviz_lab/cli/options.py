@@ -36,7 +36,7 @@ def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any]
     if kind is bool:
         keywords["action"] = argparse.BooleanOptionalAction
     elif kind is tuple:
-        keywords |= {"nargs": "+", "metavar": "FILE"}
+        keywords |= {"nargs": "+", "metavar": "FILE" if field.name in _PATHS else "TEXT"}
     else:
         choices = choices_of(field)
         keywords |= {"type": kind, "metavar": "{" + ",".join(choices) + "}" if choices else field.name.upper()}

@@ -92,6 +92,12 @@ class PretrainConfig(TrainingConfig):
     held_out_documents: Annotated[int, 2, 100_000] = corpora(
         1000, "Held-out documents", "With --streaming: how many of the first documents are held out", by=COMMAND
     )
+    without: tuple[str, ...] = corpora(
+        (),
+        "Sentences left out",
+        "Sentences of the corpus that are not trained on, each in quotes: what did they teach?",
+        by=COMMAND,
+    )
     algorithm: Literal["wordpiece", "bpe"] = corpora(
         "wordpiece", "Tokenizer algorithm", "WordPiece as in BERT, or byte-level BPE as in RoBERTa"
     )
@@ -249,6 +255,8 @@ class PretrainConfig(TrainingConfig):
             )
         if self.streaming and self.documents != "auto":
             raise InputError("With --streaming each row is a document; leave --documents out.")
+        if self.streaming and self.without:
+            raise InputError("--without leaves sentences out of a text that is prepared; leave --streaming out.")
         if self.streaming and self.masking == "static":
             raise InputError("Static masking repeats passes over a text, which --streaming has not; choose dynamic.")
         width = PRESETS[self.preset][1]

@@ -4,9 +4,9 @@ In reading order: `inputs` (text to tensors, and their cost) and `targets` (whic
 `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
 pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
 `patching`, `decomposition` and `flow` (what a prediction is caused by), `corpus_index` and `corpus_search` (heads and
-neurons on a corpus), `findings` (a report of all these), `layers` (logit lens, norms), `embeddings`, `masking`,
-`comparison` (of models);
-`training_dynamics` (one text through the snapshots of a run) and `results` (of a fine-tuning).
+neurons on a corpus), `findings` (a report of all these), `tuned_lens` and `layers` (lenses, norms), `probing` (linear
+probes), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through the snapshots of a
+run), `training_influence` (the sentences that taught a prediction) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -118,6 +118,7 @@ from bertviz_lab.interpret.predictions import (
     joint_fill,
     next_sentence,
 )
+from bertviz_lab.interpret.probing import LayerProbes, probe_layers, probe_snapshots
 from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.targets import NEXT_NAMES, Target, choose_target, class_name, class_scores, target_kinds
 from bertviz_lab.interpret.token_labels import (
@@ -129,3 +130,5 @@ from bertviz_lab.interpret.token_labels import (
     label_words,
 )
 from bertviz_lab.interpret.training_dynamics import MaskedToken, SnapshotAnalysis, analyze_snapshot, related_tokens
+from bertviz_lab.interpret.training_influence import TrainingInfluence, training_influence
+from bertviz_lab.interpret.tuned_lens import LensFit, TunedLens, fit_tuned_lens

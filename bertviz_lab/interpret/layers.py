@@ -1,4 +1,4 @@
-"""The logit lens: the masked-LM head applied to the hidden state of every layer.
+"""The logit lens: the masked-LM head applied to the hidden state of every layer; and the tuned lens in its place.
 
 The head was trained on the last layer only, so its predictions from earlier layers are an approximation
 (nostalgebraist 2020, "interpreting GPT: the logit lens").
@@ -15,6 +15,7 @@ from bertviz_lab.interpret.attention import trace_text
 from bertviz_lab.interpret.inputs import analysis, backbone, encode_inputs
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, require_head
+from bertviz_lab.interpret.tuned_lens import TunedLens, fingerprint
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -36,16 +37,23 @@ class LogitLens:
     encoding: Encoding
     target: Target
     layers: tuple[LayerPrediction, ...]
+    is_tuned: bool = False
 
 
 @analysis
 def logit_lens(
-    checkpoint: Checkpoint, text: str, text_b: str | None = None, *, target: Target | None = None, top_k: int = 5
+    checkpoint: Checkpoint,
+    text: str,
+    text_b: str | None = None,
+    *,
+    target: Target | None = None,
+    top_k: int = 5,
+    tuned: TunedLens | None = None,
 ) -> LogitLens:
-    """Apply the model's masked-LM head to every layer's hidden state at a [MASK].
+    """Apply the model's masked-LM head to every layer's hidden state at a [MASK], translated first by a `tuned` lens.
 
     A layer has its `top_k` most probable tokens, or all. Raises `InputError` as `choose_target` does, and for a target
-    of another kind, text or model.
+    of another kind, text or model, or a lens of another model.
     """
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text, text_b)
@@ -53,15 +61,21 @@ def logit_lens(
         raise InputError(f'The logit lens predicts a token, not {target.name}: choose a target of the kind "token".')
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
     encoder = backbone(checkpoint)
-    *earlier, last = encoder(**inputs.arguments(), output_hidden_states=True).hidden_states
-    vectors_ND = torch.cat([state[:, target.position] for state in (*map(encoder.as_final, earlier), last)])
+    states = encoder(**inputs.arguments(), output_hidden_states=True).hidden_states
+    states = [state[:, target.position] for state in states]
+    if tuned:
+        if tuned.fingerprint != fingerprint(checkpoint):
+            raise InputError("This tuned lens was fitted for another model: fit one for this model.")
+        states = tuned.translate(states)
+    *earlier, last = states
+    vectors_ND = torch.cat([*map(encoder.as_final, earlier), last])
     probabilities_NV = head_logits(model, "token", vectors_ND).float().softmax(-1)
     target_N = probabilities_NV[:, target.index]
     ranks = (probabilities_NV > target_N[:, None]).sum(-1) + 1
     top = (candidates_of(checkpoint.tokenizer, row_V, top_k) for row_V in probabilities_NV)
     numbers = zip(top, target_N.tolist(), ranks.tolist(), strict=True)
     layers = tuple(LayerPrediction(layer, *of_layer) for layer, of_layer in enumerate(numbers))
-    return LogitLens(inputs.encoding, target, layers)
+    return LogitLens(inputs.encoding, target, layers, tuned is not None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -197,20 +197,28 @@ class TokenizedCorpus:
         tokenizer: Tokenizer,
         folder: Path,
         on_progress: Callable[[int], None] | None = None,
+        *,
+        without: Sequence[str] = (),
     ) -> Self:
-        """Tokenize `documents` into `folder` as a stream. Raises `InputError` when no document holds a token."""
+        """Tokenize `documents` into `folder` as a stream. Raises `InputError` when no document holds a token.
+
+        Sentences with the same tokens as one of `without` are left out.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("corpus.json", *_FILES):  # not written over: others may hold links to the files
             (folder / name).unlink(missing_ok=True)
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         frequencies = np.zeros(tokenizer.vocab_size, dtype=np.int64)
         lookup = CachedTokenizer(tokenizer)
+        left_out = {tuple(sentence) for sentence in tokenizer.ids(without)}
         count = tokens = sentences = 0  # so far
         last = done = 0  # where the document that is being written ends, and where the one before it does
         with ExitStack() as stack:
             ids_file, sentence_file, document_file = (stack.enter_context((folder / n).open("wb")) for n in _FILES)
             for batch in _batches(documents):
                 ids, sizes = lookup.ids([sentence for document in batch for sentence in document.sentences])
+                if left_out:
+                    ids, sizes = _leave_out(ids, sizes, left_out)
                 ids_file.write(ids.astype(dtype).tobytes())  # unlike `tofile`, it tells of a full disk
                 frequencies += np.bincount(ids, minlength=len(frequencies))
                 # Sentences without a token are dropped, and documents without a sentence.
@@ -306,6 +314,15 @@ class CorpusView:
         first, end = self.spans[index].tolist()
         start = int(self.corpus.sentence_ends[first - 1]) if first else 0
         return np.concatenate(([start], self.corpus.sentence_ends[first:end]))
+
+
+def _leave_out(
+    ids: NDArray[np.int64], sizes: NDArray[np.int64], left_out: set[tuple[int, ...]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ids and sizes of sentences with those in `left_out` emptied."""
+    parts = np.split(ids, np.cumsum(sizes)[:-1])
+    kept = np.array([tuple(part.tolist()) not in left_out for part in parts])
+    return ids[np.repeat(kept, sizes)], sizes * kept
 
 
 def _damaged(path: Path) -> InputError:

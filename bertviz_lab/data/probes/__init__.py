@@ -2,7 +2,8 @@
 
 In reading order: `minimal_pairs` (what a pair is, and those of generated stories), `probe_sets` (which sets there are,
 which of them a vocabulary can be asked, files in BLiMP's format), phenomena.json (their kinds), english.tsv (pairs
-written for this project). Their scores are computed by `training/pretraining/probe_scorer.py`.
+written for this project). Their scores are computed by `training/pretraining/probe_scorer.py`. `probing_tasks`: words
+with labels (town_words.tsv), for classifiers that are trained on hidden states.
 """
 
 from bertviz_lab.data.probes.minimal_pairs import MinimalPair

@@ -82,6 +82,8 @@ def _setting_text(config: Mapping[str, Any], name: str) -> str:
         return "yes" if value else "no"
     if value is None:
         return "–" if name == "steps" else "by model size"
+    if name == "without":
+        return f"{len(value):,} sentences" if value else "–"
     if isinstance(value, (tuple, list)):
         return ", ".join(str(entry).removeprefix("sample:").replace("\\", "/").split("/")[-1] for entry in value)
     if name == "init_from" and not value:

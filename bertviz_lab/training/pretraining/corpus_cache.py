@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.read import fingerprint
@@ -58,13 +59,15 @@ def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = l
         return None
     given = given_tokenizer(config)
     trained = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
-    parts = {
+    parts: dict[str, Any] = {
         "formats": [FORMAT, tokenized_corpus.FORMAT],
         "libraries": [version(name) for name in ("sentencex", "tokenizers")],
         "text": text,
         "reading": [config.documents, config.text_field],
         "tokenizer": given.fingerprint if given else trained,
     }
+    if config.without:
+        parts["without"] = config.without
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 

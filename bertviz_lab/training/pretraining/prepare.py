@@ -141,7 +141,13 @@ def _tokenize(
     def tokenize(progress: _Progress) -> None:
         tokenizer.save(folder / "tokenizer")
         saved, corpus = Tokenizer.load(folder / "tokenizer"), folder / "corpus"
-        TokenizedCorpus.write(progress.checked(documents), saved, corpus, lambda done: progress.report(done, count))
+        TokenizedCorpus.write(
+            progress.checked(documents),
+            saved,
+            corpus,
+            lambda done: progress.report(done, count),
+            without=config.without,
+        )
 
     tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
     yield from _in_background("tokenize", f"Tokenizing the {what}", should_stop, tokenize)

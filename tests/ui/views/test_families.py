@@ -25,15 +25,20 @@ GIVEN: dict[str, Any] = {
     "traced": {"kind": "token", "position": 2, "choice": "", "contrast": "", "corruption": "mask", "changed": 1,
                "replacement": "", "direction": "noising"},
     "component": "head", "layer": 0, "index": 1, "method": "ALTI",
-    "texts": [],
+    "texts": [], "task": "subject", "measure": "accuracy",
+    "prediction": {"kind": "token", "position": 2, "choice": "", "contrast": "", "candidates": 100},
+    "by": "random", "count": 1, "steps": None,
 }  # fmt: skip
 #: Of a model with an MLM head alone: what is refused, and the reason that its family gives.
 REFUSED = {
     "predictions.nsp": "was not pretrained on next-sentence prediction",
     "predictions.task": "has not been fine-tuned for a task",
 }
-#: Questions about the hub, about runs, and about a file.
-NOT_OF_A_MODEL = {"explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"}
+#: Questions about the hub, about runs and their snapshots, and about a file.
+NOT_OF_A_MODEL = {
+    *("influence.influence", "influence.leave_out", "influence.retrained", "layers.probes_over_training"),
+    *("explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"),
+}
 TERMS = {
     "deberta-v2": ("content_to_content", "content_to_position", "position_to_content"),
     "mpnet": ("query_key", "relative_bias"),

@@ -9,7 +9,9 @@ const layerNames = (count, prefix = '') => ['embeddings', ...range(count - 1).ma
 
 /** The top predictions of each layer, shaded by probability. `masks` are the positions of all [MASK]s, so that the
  * title says of which of several it is. Hidden states of a pre-norm model go through its final LayerNorm first. */
-export function logit_lens({ target, layers, masks = [], is_prenorm: isPrenorm = false }) {
+export function logit_lens({ target, layers, masks = [], is_prenorm: isPrenorm = false, is_tuned: isTuned = false }) {
+  const lens = isTuned ? 'Tuned lens' : 'Logit lens';
+  const head = isPrenorm ? 'final LayerNorm and the MLM head' : 'MLM head';
   const place = masks.indexOf(target.position);
   const which = masks.length > 1 && place >= 0 ? `masked token ${place + 1}, ` : '';
   const names = layerNames(layers.length, 'layer ');
@@ -19,13 +21,15 @@ export function logit_lens({ target, layers, masks = [], is_prenorm: isPrenorm =
   const candidates = (name) => layers.map((layer) => layer.candidates.map((one) => one[name]));
   return matrix({
     values: candidates('probability'), rows: names, words: candidates('token'), peak: 1, scale: 'probability',
-    file: 'logit-lens',
+    file: isTuned ? 'tuned-lens' : 'logit-lens',
     columns: layers[0].candidates.map((_, rank) => `top ${rank + 1}`),
-    title: `Logit lens: ${which}the prediction at every layer`,
-    sentence: `The ${isPrenorm ? 'final LayerNorm and the MLM head' : 'MLM head'} applied to the hidden state of every `
-      + `layer. The last row is the model's prediction: ${target.name}, ${percent(layers.at(-1).probability)}.`
+    title: `${lens}: ${which}the prediction at every layer`,
+    sentence: `The ${isTuned ? `translator of each layer, then the ${head},` : head} applied to the hidden state of `
+      + `every layer. The last row is the model's prediction: ${target.name}, ${percent(layers.at(-1).probability)}.`
       + (isStable ? ` It ranks first from ${names[first]} on.` : ''),
-    note: 'The head was trained on the last layer only; on earlier layers its output is an approximation.',
+    note: isTuned ? 'What an affine map can make of a layer for the head (Belrose et al. 2023), not what later layers '
+      + 'use: a map that is trained can find what the model itself does not read.'
+      : 'The head was trained on the last layer only; on earlier layers its output is an approximation.',
   });
 }
 

@@ -2,14 +2,12 @@
 
 import contextlib
 import dataclasses
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.config.ablations import ABLATIONS, WHOLE, ablation_of
 from bertviz_lab.config.finetune import TASKS
-from bertviz_lab.config.options import from_form
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.attention import attention_body, attention_payload
 from bertviz_lab.figures.payload import Payload, figure, message_payload, to_json
@@ -160,24 +158,10 @@ def _view(state: AppState, name: str) -> RunView | None:
 
 def _settings_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     """Return the settings of the command in a model's recipe; {} unless there is one command, of a pretraining."""
-    path = state.settings.checkpoints / name / "recipe.json"
-    recipe = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"command": [""]}
-    kind, *words = recipe["command"]
-    if kind != "pretrain" or "earlier" in recipe:  # of several stages none says it all
-        return {}
-    given: dict[str, list[str]] = {}
-    for word in words:
-        if word.startswith("--"):
-            texts = given.setdefault(word[2:].replace("-", "_"), [])
-        else:
-            texts.append(word)
-    corpus, values = tuple(given.pop("corpus")), dict[str, Any]()
-    for flag, texts in given.items():
-        if flag in _FIELDS:
-            values[flag] = " ".join(texts) if texts else True
-        elif flag.removeprefix("no_") in _FIELDS:
-            values[flag.removeprefix("no_")] = False
-    return dataclasses.asdict(PretrainConfig.of_recipe(corpus=corpus, **from_form(PretrainConfig, values)))
+    from bertviz_lab.training.runs.training_text import shipped_config
+
+    config = shipped_config(state.settings.checkpoints / name)
+    return dataclasses.asdict(config) if config else {}
 
 
 QUESTIONS = questions(runs, comparison, probes, follow, example, slow=[predictions, nsp, attention])

@@ -1,16 +1,53 @@
-// Layers: how a prediction comes about from layer to layer, and how large the vectors become.
+// Layers: how a prediction comes about from layer to layer, how large the vectors become, and what they hold.
+
+import { h } from 'lab/client/dom.js';
+import { addProbes, askOfModel } from 'lab/views/layers/probes.js';
+
+const LENSES = [['logit', 'logit lens'], ['tuned', 'tuned lens']];
 
 export function mount(panel) {
   const { page } = panel;
-  /** A chart that is about the selected token. */
-  function ofSelected(label, id, question) {
-    const drawing = panel.drawing('chart', label, { id });
-    const part = panel.part([drawing.host], () => panel.show(drawing, question, { position: page.selected }));
-    page.on('select', part.redraw);
+  const lensSettings = panel.settings({ lens: 'logit' }, () => lens.redraw());
+  const kind = lensSettings.field('lens', 'select', 'Lens', { id: 'lens-kind', options: LENSES });
+  const chart = panel.drawing('chart', 'Logit lens', { id: 'lens' });
+  const fit = panel.drawing('chart', 'Fit of the tuned lens', { id: 'lens-fit' });
+  const fitButton = h('button.action', { id: 'lens-fit-button', onclick: fitLens }, 'Fit a tuned lens');
+  const offer = h('p.quiet', { id: 'lens-offer', hidden: true },
+    'No tuned lens has been fitted for this model. That trains an affine map for each layer, on the model\'s own text '
+    + 'or a sample: up to two minutes. ', fitButton);
+
+  const lens = panel.part([h('div.fields', kind.node), offer, chart.host, fit.host], async () => {
+    const asked = { position: page.selected };
+    const isTuned = lensSettings.values.lens === 'tuned';
+    if (!isTuned) {
+      offer.hidden = fit.host.hidden = true;
+      chart.host.hidden = false;
+      await panel.show(chart, 'lens', asked);
+      return;
+    }
+    const answer = await panel.ask('tuned', asked).catch(({ message }) => ({ lens: { message } }));
+    if (!answer || lensSettings.values.lens !== 'tuned') return;
+    offer.hidden = Boolean(answer.lens);
+    for (const [drawing, payload] of [[chart, answer.lens], [fit, answer.fit]]) {
+      drawing.host.hidden = !payload;
+      if (payload) drawing.show(payload);
+    }
+  });
+
+  async function fitLens() {
+    fitButton.disabled = true;
+    fit.host.hidden = false;
+    fit.say('Fitting …');
+    const failed = await askOfModel(panel, 'fit_lens').then(() => null, ({ message }) => message);
+    fitButton.disabled = false;
+    if (failed) fit.say(failed);
+    else lens.redraw();
   }
 
-  ofSelected('Logit lens', 'lens', 'lens');
-  ofSelected('Norms by layer', 'norms-by-layer', 'norms');
+  const norms = panel.drawing('chart', 'Norms by layer', { id: 'norms-by-layer' });
+  const byLayer = panel.part([norms.host], () => panel.show(norms, 'norms', { position: page.selected }));
+  page.on('select', () => [lens, byLayer].forEach((part) => part.redraw()));
+
   const settings = panel.settings({ norms: 'hidden' }, () => strip.redraw());
   const KINDS = [['hidden', 'hidden state (output of the layer)'], ['attention', 'attention output'],
     ['feed_forward', 'feed-forward output']];
@@ -21,4 +58,5 @@ export function mount(panel) {
     });
   panel.foldOf('sum', 'Input embeddings: the vectors that are added',
     ['tokens', 'Input embeddings', { id: 'embedding-sum', linked: true }], 'embedding_sum');
+  addProbes(panel);
 }

@@ -1,26 +1,100 @@
-"""What Layers asks: the prediction at every layer, norms, and the sum of token, segment and position embeddings."""
+"""What Layers asks: the prediction at every layer, norms, the embedding sum, and what probes read off each layer."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from bertviz_lab.config import family_notes
+from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, figure
+from bertviz_lab.figures.probing import (
+    MEASURES,
+    ProbeMeasure,
+    lens_fit_payload,
+    probes_over_training_payload,
+    probes_payload,
+)
 from bertviz_lab.figures.results import embedding_body
 from bertviz_lab.ui.lazy import interpret
+from bertviz_lab.ui.server.scheduler import report_progress
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, questions
+from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 
 Norms = Literal["hidden", "attention", "feed_forward"]
+#: The text that a lens is fitted on where a model's own is not here.
+_SAMPLE = "sample:docstrings"
 
 
 def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Return the prediction for a [MASK] at every layer: the one at `position`, or else the first."""
+    return _lens_payload(state.models.open(model), text_a, text_b, position)
+
+
+def tuned(
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None
+) -> dict[str, Payload | None]:
+    """Return the same by the tuned lens (`lens`), and how well it fits (`fit`); None where none has been fitted yet."""
     checkpoint = state.models.open(model)
+    (tuned_lens,) = _kept_lens(state, model)
+    if tuned_lens is None:
+        _lens_payload(checkpoint, text_a, text_b, position)  # what is wrong with the text comes first
+        return {"lens": None, "fit": None}
+    fit = lens_fit_payload(tuned_lens.fit) if tuned_lens.fit else None
+    return {"lens": _lens_payload(checkpoint, text_a, text_b, position, tuned_lens), "fit": fit}
+
+
+def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
+    """Fit a tuned lens on the text of a run or of a sample, and keep it: with the run, else while the page runs."""
+    from bertviz_lab.data.corpora.read import read_documents
+    from bertviz_lab.training.runs.training_text import read_training_text
+
+    checkpoint, folder = state.models.open(model), _folder(state, model)
+    tokenizer, is_run = checkpoint.tokenizer, state.models.is_run(model)
+    if is_run:
+        state.models.require_owner(visitor, model, "can fit a lens on its text")
+    try:
+        if folder is None:
+            raise InputError("This model has no text here.")
+        sentences = read_training_text(folder, tokenizer).sentences
+    except InputError:
+        documents = read_documents([_SAMPLE])
+        sentences = tokenizer.ids([sentence for document in documents for sentence in document.sentences])
+    fitted = interpret.fit_tuned_lens(checkpoint, sentences, on_progress=report_progress)
+    _kept_lens(state, model)[:] = [fitted]
+    if is_run and folder:
+        fitted.save(folder)
+
+
+def _kept_lens(state: AppState, model: str) -> list[Any]:
+    """Return a list with the tuned lens of a model, or with None; what is put into it is remembered."""
+    folder = _folder(state, model)
+
+    def load() -> list[Any]:
+        return [interpret.TunedLens.load(folder, state.models.open(model)) if folder else None]
+
+    return state.remembered(("tuned lens", state.models.version(model)), load)
+
+
+def _folder(state: AppState, model: str) -> Path | None:
+    """Return the folder of a run or of a shipped model; None for another."""
+    name = model.strip() or state.models.default()
+    if name in state.models.shipped():
+        return state.settings.checkpoints / name
+    return state.runs.folder(name) if state.models.is_run(name) else None
+
+
+def _shown(lens: Any) -> dict[str, Any]:
+    return {name: getattr(lens, name) for name in ("target", "layers", "is_tuned")}
+
+
+def _lens_payload(
+    checkpoint: Any, text_a: str, text_b: str, position: int | None, tuned_lens: Any | None = None
+) -> Payload:
     inputs = interpret.encode_inputs(checkpoint, text_a, text_b)
     masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
     target = interpret.choose_target(checkpoint, inputs, position=position if position in masks else None)
-    lens_of_target = interpret.logit_lens(checkpoint, text_a, text_b, target=target)
-    asked = {"masks": masks, "is_prenorm": checkpoint.config.is_prenorm}
-    return figure("logit_lens", target=lens_of_target.target, layers=lens_of_target.layers, **asked)
+    lens_of_target = interpret.logit_lens(checkpoint, text_a, text_b, target=target, tuned=tuned_lens)
+    return figure("logit_lens", masks=masks, is_prenorm=checkpoint.config.is_prenorm, **_shown(lens_of_target))
 
 
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
@@ -46,4 +120,57 @@ def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text)
     return figure("embedding_sum", note=" ".join(filter(None, notes)), **embedding_body(summed))
 
 
-QUESTIONS = questions(lens, norms, token_norms, embedding_sum)
+def tasks(state: AppState, model: ModelName) -> dict[str, Any]:
+    """Return the `tasks` of probes, [[task, title], ...], the `measures`, and whether there are `snapshots`."""
+    from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS
+
+    name = model.strip() or state.models.default()
+    return {
+        "tasks": [[task.name, task.title] for task in PROBING_TASKS.values()],
+        "measures": list(MEASURES.items()),
+        "snapshots": state.snapshots.has_snapshots(name) and len(state.snapshots.reader(name).steps()) > 1,
+    }
+
+
+def probes(state: AppState, model: ModelName, task: Word) -> Payload:
+    """Return what linear probes read off each layer, next to their control task and to random weights."""
+    chosen = _task(task)
+    checkpoint = state.models.open(model)
+
+    def compute() -> Any:
+        sentences = chosen.read()
+        found = interpret.probe_layers(checkpoint, sentences, on_progress=lambda done: report_progress(done / 2))
+        random = interpret.untrained(checkpoint)
+        return found, interpret.probe_layers(
+            random, sentences, on_progress=lambda done: report_progress((1 + done) / 2)
+        )
+
+    found, random = state.remembered(("probes", state.models.version(model), task), compute)
+    return probes_payload(found, random, chosen.title)
+
+
+def probes_over_training(state: AppState, model: ModelName, task: Word, measure: ProbeMeasure) -> Payload:
+    """Return one measure of the probes at each snapshot of a model's training."""
+    chosen, name = _task(task), model.strip() or state.models.default()
+    steps = state.snapshots.reader(name).steps()
+
+    def compute() -> Any:
+        return interpret.probe_snapshots(
+            lambda step: state.snapshots.open(name, step), steps, chosen.read(), on_progress=report_progress
+        )
+
+    found = state.remembered(("probes over training", name, state.models.version(model), steps, task), compute)
+    return probes_over_training_payload(found, steps, measure, chosen.title)
+
+
+def _task(name: str) -> Any:
+    from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS
+
+    if name not in PROBING_TASKS:
+        raise InputError(f"Choose one of {', '.join(PROBING_TASKS)}.")
+    return PROBING_TASKS[name]
+
+
+QUESTIONS = questions(
+    *(lens, tuned, norms, token_norms, embedding_sum, tasks), slow=[fit_lens, probes, probes_over_training]
+)

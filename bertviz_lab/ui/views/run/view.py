@@ -35,8 +35,8 @@ from bertviz_lab.ui.views.runs.view import (
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
 _UNTOLD = ("corpus", "train", "eval", "test", "out")
-#: Settings with words of the files that a run was trained on, such as the names of columns.
-_OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter")
+#: Settings with words of the files that a run was trained on, such as the names of columns, or sentences.
+_OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter", "without")
 
 #: The charts of the results of a task besides the first, `results.confusion`; other tasks have that alone.
 _CHARTS = {
