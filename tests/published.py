@@ -83,6 +83,9 @@ _SENTENCES = (
     "[MASK][MASK] glued[MASK]together",
     "the [MASK]. The [MASK]. the",
 )
+#: Texts that the library normalizes otherwise for Unigram, with other offsets or words: marks in another order than the
+#: canonical one, invisible and control characters, and a written ▁.
+NOT_FOR_UNIGRAM = tuple(text for text in _SENTENCES if any(sign in text for sign in "\u0308\u200b\x07▁"))
 MORE_TEXTS = (
     *((text, "") for text in _SENTENCES),
     ("Was it [MASK]?", "שלום, it was 😀 [MASK]."),
