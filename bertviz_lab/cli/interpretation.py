@@ -174,15 +174,17 @@ def findings_command(options: argparse.Namespace) -> Result:
     """Explain one prediction in five sentences, each with what it does not show."""
     from bertviz_lab.data.samples.corpus_texts import CORPORA, sample_texts, suited_corpus
     from bertviz_lab.figures.findings import findings_payload, findings_text
-    from bertviz_lab.interpret import MOST_TEXTS, index_corpus, measure_findings
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.interpret import MOST_TEXTS, TunedLens, index_corpus, measure_findings
+    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder, load_checkpoint
     from bertviz_lab.ui.components.standalone import standalone_page
 
     checkpoint = load_checkpoint(options.model)
     suited = suited_corpus(checkpoint.tokenizer)
     texts = sample_texts(suited, MOST_TEXTS)
     index = index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=5e11)
-    payload = findings_payload(measure_findings(checkpoint, options.text_a, options.text_b, index=index))
+    tuned = TunedLens.load(checkpoint_folder(options.model), checkpoint)
+    found = measure_findings(checkpoint, options.text_a, options.text_b, index=index, tuned=tuned)
+    payload = findings_payload(found)
     if options.out:
         write_file(Path(options.out), standalone_page("findings", "Findings", payload).encode())
     body = json.loads(payload)

@@ -16,8 +16,8 @@ _FEWEST_NATS = 0.5  # of an effect that is worth a sentence
 _TIMES_RANDOM = 2.0  # and it must be so many times what random weights reach
 _OF_HALF, _OF_HEAD, _LINKS = 0.5, 0.25, 0.1  # shares of a difference; weight above that of the distance
 _CAVEATS = (
-    "A probability is no degree of belief, and the logit lens reads layers with a head that was trained on the last "
-    "one (nostalgebraist 2020; Belrose et al. 2023).",
+    "A probability is no degree of belief, and a lens reads layers with a head that was trained on the last one "
+    "(nostalgebraist 2020; Belrose et al. 2023).",
     "Hiding a token gives the model another text, and attribution methods disagree: none of them is a proof (Jacovi "
     "and Goldberg 2020; Bilodeau et al. 2024).",
     "A patch shows what is enough, or needed, for this change of this text. Components can take over from each other "
@@ -35,7 +35,9 @@ def findings_payload(found: "Findings") -> Payload:
     sentences = [make(found) for make in (_prediction, _tokens, _causes, _components, _head)]
     lens, parts, patching = found.lens, found.parts, found.patching
     pictures: list[tuple[str, Payload] | None] = [
-        ("chart", figure("logit_lens", target=lens.target, layers=lens.layers)) if lens else None,
+        ("chart", figure("logit_lens", target=lens.target, layers=lens.layers, is_tuned=lens.is_tuned))
+        if lens
+        else None,
         ("tokens", figure("attribution", **attribution_body([found.occlusion, found.gradients]))),
         ("chart", figure("activation_patching", **patching_body(patching, "residual"))),
         ("chart", figure("logit_decomposition", **decomposition_body(parts, patching))) if parts else None,
@@ -89,7 +91,8 @@ def _prediction(found: "Findings") -> str:
         last = len(ranks) - 1
         first = next((at for at in range(len(ranks)) if set(ranks[at:]) == {1}), None)
         where = f"from layer {first} of {last} on" if first else "from the embeddings on"
-        lens = f"; by the logit lens it ranks first {where}" if first is not None else f"; it ranks {ranks[-1]:,}"
+        kind = "tuned" if found.lens.is_tuned else "logit"
+        lens = f"; by the {kind} lens it ranks first {where}" if first is not None else f"; it ranks {ranks[-1]:,}"
     return f"The model gives {name} a probability of {found.score:.1%}{lens}."
 
 

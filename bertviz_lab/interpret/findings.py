@@ -15,6 +15,7 @@ from bertviz_lab.interpret.inputs import OnProgress, encode_inputs, nothing
 from bertviz_lab.interpret.layers import LogitLens, logit_lens
 from bertviz_lab.interpret.patching import ActivationPatching, patch_activations
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, class_scores
+from bertviz_lab.interpret.tuned_lens import TunedLens
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
@@ -68,11 +69,14 @@ def measure_findings(
     target: Target | None = None,
     patching: ActivationPatching | None = None,
     index: CorpusIndex | None = None,
+    tuned: TunedLens | None = None,
     on_progress: OnProgress = nothing,
 ) -> Findings:
     """Explain one prediction by attribution, patching, decomposition, the logit lens and, with an `index`, the corpus.
 
-    `patching` may be what `patch_activations` returned for the target. Raises `InputError` as these methods do.
+    With `tuned` the lens is that one. `patching` may be what `patch_activations` returned for the target.
+
+    Raises `InputError` as these methods do.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b)
     target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
@@ -97,7 +101,7 @@ def measure_findings(
         target,
         float(scores[target.index]),
         len(scores),
-        logit_lens(checkpoint, text_a, text_b, target=target) if target.kind == "token" else None,
+        logit_lens(checkpoint, text_a, text_b, target=target, tuned=tuned) if target.kind == "token" else None,
         occlusion,
         gradients,
         patching,

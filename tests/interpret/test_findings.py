@@ -82,7 +82,10 @@ def test_the_planted_copy_is_found_from_the_prediction_to_the_corpus() -> None:
     cue = found.patching.corruption.positions[0]
     assert found.lens is not None
     first = [layer.rank for layer in found.lens.layers].index(1)
-    assert f"ranks first from layer {first} of 2 on" in prediction
+    assert f"by the logit lens it ranks first from layer {first} of 2 on" in prediction
+    tuned = interpret.TunedLens.load(SHIPPED / "tiny-town", town)
+    again = interpret.measure_findings(town, COPY, target=found.target, patching=found.patching, tuned=tuned)
+    assert "by the tuned lens it ranks first" in sentences(again)[0]
     assert tokens.startswith(f"It rests most on black ({cue})")
     assert f"in the state of black ({cue}) up to layer 1" in causes
     assert "in that of [MASK] (17) from layer 2 on" in causes

@@ -16,6 +16,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
 from bertviz_lab.ui.views.attribution.view import explained, targets
+from bertviz_lab.ui.views.layers.view import kept_lens
 
 _SHOWN_CLASSES = 6  # of many, with and without a patch
 
@@ -114,9 +115,10 @@ def findings(
     """Return the findings report on a prediction; of the corpus what its index says, where there is one."""
     patching, checkpoint = _patching(state, model, text_a, text_b, traced), state.models.open(model)
     index = state.corpora.known(model.strip() or state.models.default(), visitor)
-    asked = {"target": patching.target, "patching": patching, "index": index}
+    (tuned,) = kept_lens(state, model)
+    asked = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
     found = state.remembered(
-        ("findings", state.models.version(model), _texts(patching), traced, index and index.name),
+        ("findings", state.models.version(model), _texts(patching), traced, index and index.name, tuned is None),
         lambda: interpret.measure_findings(checkpoint, *_texts(patching), **asked, on_progress=report_progress),
     )
     return findings_payload(found)

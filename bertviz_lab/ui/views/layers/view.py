@@ -35,7 +35,7 @@ def tuned(
 ) -> dict[str, Payload | None]:
     """Return the same by the tuned lens (`lens`), and how well it fits (`fit`); None where none has been fitted yet."""
     checkpoint = state.models.open(model)
-    (tuned_lens,) = _kept_lens(state, model)
+    (tuned_lens,) = kept_lens(state, model)
     if tuned_lens is None:
         _lens_payload(checkpoint, text_a, text_b, position)  # what is wrong with the text comes first
         return {"lens": None, "fit": None}
@@ -60,12 +60,12 @@ def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
         documents = read_documents([_SAMPLE])
         sentences = tokenizer.ids([sentence for document in documents for sentence in document.sentences])
     fitted = interpret.fit_tuned_lens(checkpoint, sentences, on_progress=report_progress)
-    _kept_lens(state, model)[:] = [fitted]
+    kept_lens(state, model)[:] = [fitted]
     if is_run and folder:
         fitted.save(folder)
 
 
-def _kept_lens(state: AppState, model: str) -> list[Any]:
+def kept_lens(state: AppState, model: str) -> list[Any]:
     """Return a list with the tuned lens of a model, or with None; what is put into it is remembered."""
     folder = _folder(state, model)
 
