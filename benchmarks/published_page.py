@@ -31,6 +31,11 @@ GOALS = {
     "single file, MB": 20,
     "memory of the tab, MiB": 400,
 }
+#: Each a token of this model: every press asks about another text, since the engine keeps what it has computed.
+_WORDS = (
+    "old young good new great little first last small large best white black long high second third north south west "
+    "east king red blue green common local main"
+).split()
 _FIRST = "() => document.querySelectorAll('#fill-bars .bar-row').length > 0"
 
 
@@ -63,7 +68,7 @@ def text_of(tokens: int, word: str) -> str:
 
 def pressed(page: Page, rounds: int) -> dict[str, list[float]]:
     """From pressing Enter to bars and to the last head painted, and the longest pause of the page."""
-    turns = [("old", "young")[turn % 2] for turn in range(rounds + 2)]
+    turns = [_WORDS[turn % len(_WORDS)] for turn in range(rounds + 2)]
 
     def times(script: str, given: Callable[[str], dict[str, Any]]) -> list[float]:
         taken = []
