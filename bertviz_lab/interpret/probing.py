@@ -83,7 +83,8 @@ def probe_layers(
     guesses = [of_type[kind].most_common(1)[0][0] if kind in of_type else most_frequent for kind in held_out_types]
     return LayerProbes(
         names,
-        *accuracies,
+        accuracy=accuracies[0],
+        control=accuracies[1],
         majority=float(np.mean([label == most_frequent for label in held_out])),
         by_type=float(np.mean([label == guess for label, guess in zip(held_out, guesses, strict=True)])),
         trained=len(labels),

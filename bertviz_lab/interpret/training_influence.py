@@ -23,7 +23,7 @@ from torch.autograd import forward_ad
 
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, encode_inputs, forward_operations, nothing
+from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, encode_inputs, forward_operations, nothing, part_of
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, final_vectors, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -120,7 +120,7 @@ def training_influence(
             for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True)
         }
         products = gradient_products(
-            checkpoint, rows, direction, lambda done, at=number: on_progress((at + done) / len(chosen))
+            checkpoint, rows, direction, part_of(on_progress, number / len(chosen), 1 / len(chosen))
         )
         influence += learning_rate(step) * products
     tokenizer = last.tokenizer

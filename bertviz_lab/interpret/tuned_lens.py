@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -93,7 +94,7 @@ class TunedLens:
             return None
 
 
-def _tuples(body: dict[str, object]) -> dict[str, object]:
+def _tuples(body: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import PretrainConfig, RunConfig
 from bertviz_lab.config.options import from_form
 from bertviz_lab.data.corpora.read import SAMPLE_PREFIX, read_documents
 from bertviz_lab.data.pretraining.split import split_corpus
@@ -44,12 +44,15 @@ def read_training_text(folder: Path, tokenizer: Tokenizer) -> TrainingText:
 
     Raises `InputError` for a fine-tuned model, and for one whose text is not here.
     """
+    corpus: TokenizedCorpus | None = None
+    config: RunConfig | None
     if (folder / "corpus").is_dir():
         config, log = read_config(folder), read_log(folder)[0]
-        corpus = None if getattr(config, "streaming", True) else TokenizedCorpus.open(folder / "corpus")
+        if isinstance(config, PretrainConfig) and not config.streaming:
+            corpus = TokenizedCorpus.open(folder / "corpus")
     else:
         config, log = shipped_config(folder), read_log(folder, name=SHIPPED_LOG)[0]
-        corpus = _sample(config, tokenizer) if config else None
+        corpus = _sample(config, tokenizer) if isinstance(config, PretrainConfig) else None
     if corpus is None or not isinstance(config, PretrainConfig):
         raise InputError(
             "The text that this model was trained on is not here: choose tiny-town, or pretrain a model in Train."
@@ -89,8 +92,8 @@ def without_sentences(
     config: PretrainConfig, tokenizer: Path, sentences: tuple[str, ...], steps: int
 ) -> PretrainConfig:
     """Return the settings of the same run without some sentences: same vocabulary, seed and number of steps."""
-    given = {} if config.init_from or config.teacher else {"tokenizer": str(tokenizer)}
-    return replace(config, without=sentences, steps=steps, **given)
+    own = "" if config.init_from or config.teacher else str(tokenizer)
+    return replace(config, without=sentences, steps=steps, tokenizer=own)
 
 
 def _sample(config: PretrainConfig, tokenizer: Tokenizer) -> TokenizedCorpus | None:

@@ -12,7 +12,6 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.samples.corpus_texts import CORPORA, corpus_texts, sample_texts, suited_corpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.corpus_cache import cache_folder
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.uploads import UploadedFile
@@ -131,6 +130,8 @@ class Corpora:
     def _path(self, model: str, key: str) -> Path | None:
         if self._models.is_run(model):
             return self._models.runs.folder(model) / "corpus_indexes" / f"{key}.npz"
+        from bertviz_lab.training.pretraining.corpus_cache import cache_folder  # which imports torch
+
         cache = cache_folder()
         return cache.with_name("indexes") / f"{key}.npz" if cache else None
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, figure
@@ -55,10 +57,11 @@ def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
     try:
         if folder is None:
             raise InputError("This model has no text here.")
-        sentences = read_training_text(folder, tokenizer).sentences
+        sentences = list(read_training_text(folder, tokenizer).sentences)
     except InputError:
         documents = read_documents([_SAMPLE])
-        sentences = tokenizer.ids([sentence for document in documents for sentence in document.sentences])
+        ids = tokenizer.ids([sentence for document in documents for sentence in document.sentences])
+        sentences = [np.array(sentence) for sentence in ids]
     fitted = interpret.fit_tuned_lens(checkpoint, sentences, on_progress=report_progress)
     kept_lens(state, model)[:] = [fitted]
     if is_run and folder:
