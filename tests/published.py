@@ -36,7 +36,7 @@ TEXTS = (
     ("x" * 120 + " [MASK]", ""),
     ("[mask] misspelt", ""),
     ("word [SEP] [CLS] [UNK] [PAD]", ""),
-    (" ".join(["the old man reads a book near the [MASK]"] * 12), "rivers run and dogs sleep"),
+    (" ".join(["the old man reads a book near the [MASK]"] * 5), "rivers run and dogs sleep"),
     ("", ""),
 )
 _SENTENCES = (
