@@ -27,7 +27,7 @@ GIVEN: dict[str, Any] = {
     "component": "head", "layer": 0, "index": 1, "method": "ALTI",
     "texts": [], "task": "subject", "measure": "accuracy",
     "prediction": {"kind": "token", "position": 2, "choice": "", "contrast": "", "candidates": 100},
-    "by": "random", "count": 1, "steps": None,
+    "by": "random", "count": 1, "steps": None, "threshold": 0.05,
 }  # fmt: skip
 #: Of a model with an MLM head alone: what is refused, and the reason that its family gives.
 REFUSED = {
