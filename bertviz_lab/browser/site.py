@@ -220,9 +220,7 @@ def _modules(ids: Sequence[str], drawings: Sequence[str]) -> dict[str, str]:
 
 
 def _styles() -> str:
-    files = resources.files("bertviz_lab.ui")
-    page = files.joinpath("page.css").read_text(encoding="utf-8")
-    return f"{engine_source('published.css')}\n{page}\n{assets.files()['lab.css']}"
+    return f"{engine_source('published.css')}\n{assets.files()['lab.css']}"
 
 
 def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:

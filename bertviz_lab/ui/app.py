@@ -85,7 +85,6 @@ def launch_options(state: AppState, engine: assets.PageEngine | None = None) -> 
         "auth": Logins(users).check if users else None,
         "auth_message": LOGIN_MESSAGE,
         "theme": theme.theme(),
-        "head": theme.head(),
         # Middleware inside of Gradio's; the guard is around both.
         "app_kwargs": {
             "routes": routes,

@@ -1,7 +1,5 @@
 """The look of the page: quiet colors that can be read, and fonts that every machine has."""
 
-from importlib import resources
-
 import gradio as gr
 
 _SANS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "Helvetica Neue", "Arial", "sans-serif")
@@ -36,9 +34,3 @@ def theme() -> gr.themes.Base:
         **{name: day for name, (day, _) in _COLORS.items()},
         **{f"{name}_dark": night for name, (_, night) in _COLORS.items()},
     )
-
-
-def head() -> str:
-    """Return the rules of the page for the document's head: Gradio's `css` would rewrite them."""
-    rules = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    return f"<style>{rules}</style>"

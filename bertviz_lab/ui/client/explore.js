@@ -17,7 +17,7 @@ export function mountExplore(root) {
 
   const fields = {
     text_a: makeText('text_a', 'Text A', 'Type a text; [MASK] marks a word to predict'),
-    text_b: makeText('text_b', 'Text B', 'Second text (optional)'),
+    text_b: makeText('text_b', 'Text B', 'Optional'),
   };
   const texts = Object.values(fields);
   const models = [makeModels('model', 'Model', []),
@@ -128,7 +128,6 @@ export function mountExplore(root) {
       return h(`button.token.mono.small.${kind}`, { role: 'option', 'data-position': position, onclick }, token);
     }));
     walk.moveTo(0, false);
-    strip.hidden = !tokens.length;
     markSelected();
   }
 

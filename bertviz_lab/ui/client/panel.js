@@ -123,6 +123,7 @@ export function makePanel(view, body, prefix = view.id) {
   const parts = []; // {node, draw, stale, isOpen, say, redraw}
   const life = new AbortController(); // ends what something in the panel listens to
   let seen = false;
+  let underWay = 0; // parts that are being drawn
   const own = Object.create(page, { on: { value: (topic, act) => page.on(topic, act, life.signal) } });
   const ask = (question, more = {}, line = question) => {
     const { model, text_a, text_b } = page.input;
@@ -135,13 +136,22 @@ export function makePanel(view, body, prefix = view.id) {
     part.stale = false;
     part.say('');
     part.node.setAttribute('aria-busy', 'true');
+    underWay += 1;
     await Promise.resolve().then(part.draw).catch(({ message }) => part.say(message));
+    underWay -= 1;
     part.node.removeAttribute('aria-busy');
+    settle();
+  }
+
+  /** What follows the first part is shown once all has been drawn: nothing jumps. */
+  function settle() {
+    if (underWay === 0) body.classList.remove('waiting');
   }
 
   function add(part) {
     const complaint = h('p.complaint', { role: 'status', hidden: true });
     part.node.append(complaint);
+    if (!parts.length) body.classList.add('waiting');
     parts.push(Object.assign(part, {
       say: (message) => setText(complaint, message),
       /** Draw it again because a setting of its own has changed. */
@@ -242,7 +252,10 @@ export function makePanel(view, body, prefix = view.id) {
     /** Draw again what is in sight, and the rest when it comes into sight. */
     refresh: () => Promise.all(parts.map((part) => part.redraw())),
     /** Draw what has come into sight. */
-    look: () => parts.forEach(bring),
+    look() {
+      parts.forEach(bring);
+      if (seen) settle();
+    },
     /** Wait until somebody can see the panel. */
     whenSeen: () => pause(0, body),
     /** Called by the workspace: whether somebody can see the panel. */

@@ -78,7 +78,7 @@ def site(views: Iterable[View] = VIEWS, answerer: str = _ANSWERER) -> str:
 
 
 def _styles() -> str:
-    """Return the rules: first those of all parts, then of views, then of drawings, nested under what they are for.
+    """Return the rules: of the page, of all its parts, of views, then of drawings, nested under what they are for.
 
     `:is(#lab, ...)` gives them the weight of an id, so that rules of the page for bare elements do not come through.
     Those of a drawing weigh two: it may be inside a view.
@@ -89,7 +89,8 @@ def _styles() -> str:
             users[sheet].append(f".lab-island-{kind}")
     for part, sheet in _PARTS.items():
         users[sheet].append(f".lab-island-{part}")
-    rules = [f":is(#lab, .lab-island) {{\n{source(name)}\n}}" for name in _SHARED]
+    rules = [source("page.css")]
+    rules += [f":is(#lab, .lab-island) {{\n{source(name)}\n}}" for name in _SHARED]
     files = resources.files("bertviz_lab.ui.views")
     for view in VIEWS:
         if (files / view.id / "view.css").is_file():

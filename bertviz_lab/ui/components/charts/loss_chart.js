@@ -70,6 +70,7 @@ function lossChart(content, { events, server, captionOf }, root) {
 
   function makeBox(panel, at) {
     const [host, values] = elements('div.curves', 'span.now.line.small');
+    host.style.minHeight = `${panel.figure.layout.height}px`; // nothing jumps when it is drawn
     const node = h('div.panel', { 'data-panel': panel.id },
       h('div.panel-head.line', h('p.heading', { title: panel.about }, panel.title), values), host);
     const box = { panel, host, values, node };

@@ -36,8 +36,8 @@ export function mountLessons(root) {
   } }, gettext('Start again'));
   const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE)
     .map(([lang, name]) => h('a.plain', { lang, href: '' }, name));
-  root.append(h('div.course', h('nav.side', { 'aria-label': gettext('Lessons') }, list, progress,
-    h('div.act', leaders, again, ...languages)), place));
+  const course = h('div.course', h('nav.side', { 'aria-label': gettext('Lessons') }, list, progress,
+    h('div.act', leaders, again, ...languages)), place);
   let lessons = [];
   let room = ''; // of a workshop: that of the lesson in sight
   let answers = {}; // number -> the page of a measured lesson that is under way or there
@@ -54,10 +54,12 @@ export function mountLessons(root) {
   });
 
   async function begin() {
-    place.replaceChildren(h('p.quiet', gettext('The lessons are loading.')));
-    const failed = ({ message }) => place.replaceChildren(h('p', gettext(message)));
+    root.replaceChildren(h('p.quiet', gettext('The lessons are loading.')));
+    const failed = ({ message }) => root.replaceChildren(h('p', gettext(message)));
     lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
-    if (lessons.length) open([Number(page.lesson), memory.at].find(find) ?? lessons[0].number, false);
+    if (!lessons.length) return;
+    root.replaceChildren(course);
+    open([Number(page.lesson), memory.at].find(find) ?? lessons[0].number, false);
   }
 
   const find = (number) => lessons.find((lesson) => lesson.number === number);
