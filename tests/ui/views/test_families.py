@@ -34,9 +34,12 @@ REFUSED = {
     "predictions.nsp": "was not pretrained on next-sentence prediction",
     "predictions.task": "has not been fine-tuned for a task",
 }
-#: Questions about the hub, about runs and their snapshots, and about a file.
+#: Questions about the hub, about runs and their snapshots, about a file, one that trains for seconds, and those about a
+#: corpus, of which tests/interpret/test_corpus.py makes an index with every family.
 NOT_OF_A_MODEL = {
-    *("influence.influence", "influence.leave_out", "influence.retrained", "layers.probes_over_training"),
+    *("corpus.heads", "corpus.pairs", "corpus.neurons", "corpus.training"),
+    *("publish.page", "publish.files", "publish.send"),
+    *("influence.influence", "influence.leave_out", "influence.retrained", "layers.probes_over_training", "layers.fit_lens"),
     *("explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"),
 }
 TERMS = {
