@@ -39,7 +39,8 @@ REFUSED = {
 NOT_OF_A_MODEL = {
     *("corpus.heads", "corpus.pairs", "corpus.neurons", "corpus.training"),
     *("publish.page", "publish.files", "publish.send"),
-    *("influence.influence", "influence.leave_out", "influence.retrained", "layers.probes_over_training", "layers.fit_lens"),
+    *("influence.influence", "influence.leave_out", "influence.retrained"),
+    *("layers.probes_over_training", "layers.fit_lens"),
     *("explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"),
 }
 TERMS = {
