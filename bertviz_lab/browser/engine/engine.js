@@ -35,7 +35,8 @@ export function makeEngine(site, { base, worker, runtime, tokenizers }) {
     };
     const packed = Object.fromEntries([...document.querySelectorAll('script[data-file]')]
       .map((file) => [file.dataset.file, file.textContent])); // the files of a page that has them in itself
-    engine.postMessage({ kind: 'start', site, base: new URL(base, document.baseURI).href, packed,
+    const isWhole = Object.keys(packed).length > 0; // in a frame of a notebook it may have no address at all
+    engine.postMessage({ kind: 'start', site, base: isWhole ? '' : new URL(base, document.baseURI).href, packed,
       libraries: { runtime, tokenizers } });
     return engine;
   }
