@@ -296,6 +296,7 @@ def test_a_prediction_is_traced_by_mouse_and_by_keyboard(page: Page, page_log: P
     expect(report.locator(".findings > li")).to_have_count(5)
     report.locator("li summary").first.click()
     expect(report.locator("li").first).to_contain_text("Logit lens")
+    expect(page).to_have_url(re.compile("causes.findings=open"))  # written when nothing has changed for a while
     reload(page, page_log)
     expect(facts).to_contain_text("sat → ran", timeout=60_000)
     expect(chart).to_contain_text("Attention heads: noising of")
