@@ -21,8 +21,7 @@ def recorded_lessons(state: AppState, models: Sequence[str], views: Sequence[str
     for code in dict(languages()) if chosen else ():
         say = language_of(code, code)
         listed = [
-            {name: getattr(lesson, name) for name in ("number", "title", "minutes", "hour")}
-            | {"page": lesson_page(lesson, say, published=published)}
+            lesson.listed | {"page": lesson_page(lesson, say, published=published)}
             for lesson in translated(tuple(chosen), say)
         ]
         pages = {}

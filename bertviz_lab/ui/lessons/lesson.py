@@ -158,6 +158,7 @@ class Lesson:
     code: str  # the lines that compute it, as "module:name" within this package
     notebook: str  # of `notebooks/`, which computes it step by step
     hour: int  # the first hour is for everybody, the second for those who want more
+    lights: tuple[str, ...] = ()  # the parts of the picture of BERT that it is about (interpret/architecture.py)
 
     def source_code(self) -> tuple[Message, str]:
         """Return where the lesson's code and notebook are, and the code."""
@@ -177,6 +178,17 @@ class Lesson:
     def steps(self) -> tuple[Step, ...]:
         return self.look + self.proof
 
+    @property
+    def listed(self) -> dict[str, Any]:
+        """Return what the list of lessons shows of it, and what the picture of BERT shows with it.
+
+        The picture is of the lesson's model and of the first text that the lesson opens with that model.
+        """
+        places = [step.place for step in self.steps if step.place.model in ("", self.model)]
+        texts = [(place.text_a, place.text_b) for place in places if place.text_a and "{" not in place.text_a]
+        picture = {"model": self.model, "texts": texts[0] if texts else ("", ""), "lights": self.lights}
+        return {name: getattr(self, name) for name in ("number", "title", "minutes", "hour")} | {"picture": picture}
+
 
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((resources.files(__package__) / "texts" / name).read_text(encoding="utf-8"))
@@ -189,7 +201,8 @@ def _lesson(body: dict[str, Any]) -> Lesson:
         for name in ("look", "proof")
     }
     choices = tuple(Choice(**{name: _unwrapped(text) for name, text in choice.items()}) for choice in body["choices"])
-    return Lesson(**body | steps | {"choices": choices, "reveal": tuple(map(_unwrapped, body["reveal"]))})
+    lists = {"reveal": tuple(map(_unwrapped, body["reveal"])), "lights": tuple(body.get("lights", ()))}
+    return Lesson(**body | steps | lists | {"choices": choices})
 
 
 def _unwrapped(text: str) -> str:

@@ -23,8 +23,7 @@ def lessons(state: AppState, language: Word = "") -> list[dict[str, Any]]:
     """Return all lessons as they are before anything is measured; `page` is what is shown of one."""
     shipped, say = state.models.shipped(), language_of(language, state.settings.language)
     return [
-        {name: getattr(lesson, name) for name in ("number", "title", "minutes", "hour")}
-        | {"page": lesson_page(lesson, say, missing=lesson.model not in shipped)}
+        lesson.listed | {"page": lesson_page(lesson, say, missing=lesson.model not in shipped)}
         for lesson in translated(LESSONS, say)
     ]
 
