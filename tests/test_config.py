@@ -23,7 +23,15 @@ from bertviz_lab.config import (
 )
 from bertviz_lab.config.ablations import MEASURES, WHOLE
 from bertviz_lab.config.limits import GIGABYTE, MEGABYTE, Limits, limit_fields, read_limits_file, variable_of, words_of
-from bertviz_lab.config.options import bounds_of, flag_of, from_form, grouped_options, in_page_words, options_of
+from bertviz_lab.config.options import (
+    bounds_of,
+    flag_of,
+    from_form,
+    grouped_options,
+    in_flags,
+    in_page_words,
+    options_of,
+)
 from bertviz_lab.errors import InputError
 
 
@@ -165,8 +173,13 @@ def test_a_form_leaves_emptied_fields_to_the_recipe_and_messages_have_its_labels
             from_form(PretrainConfig, {"seq_len": value})
     with pytest.raises(InputError, match='"Time budget" is too long: it has at most 500 characters'):
         from_form(PretrainConfig, {"time_budget": "9" * 501})
-    words = in_page_words(PretrainConfig, "--short-seq-len 9 is longer than --seq-len; go on with --resume.")
-    assert words == '"Initial sequence length" 9 is longer than "Max sequence length"; go on with "Resume training".'
+    message = "`short_seq_len=9` is longer than `seq_len`; go on with `resume=True`."
+    assert in_flags(message) == "--short-seq-len 9 is longer than --seq-len; go on with --resume."
+    words = '"Initial sequence length" 9 is longer than "Max sequence length"; go on with "Resume training".'
+    assert in_page_words(PretrainConfig, message) == in_page_words(PretrainConfig, in_flags(message)) == words
+    assert (
+        in_flags('choose `family="albert"`; see `bertviz-lab runs`') == "choose --family albert; see `bertviz-lab runs`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,11 +194,10 @@ def test_an_option_at_either_end_of_its_range_is_accepted_and_beyond_it_refused(
         low, high = bounds_of(field)
         if low is None:
             continue
-        flag = "--" + field.name.replace("_", "-")
         for value in (low, high):
             assert getattr(kind(**(needed | {field.name: value})), field.name) == value
         for value in (low - 1, high + 1, float("nan"), "many", True):
-            with pytest.raises(InputError, match=f"{flag} must lie between"):
+            with pytest.raises(InputError, match=f"`{field.name}` must lie between"):
                 kind(**(needed | {field.name: value}))
 
 
@@ -198,27 +210,27 @@ def test_an_option_that_counts_takes_whole_numbers_only(name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"preset": "minni"}, "--preset must be one of tiny, mini, .* not 'minni'; did you mean mini?"),
-        ({"objective": "nsp"}, r"--objective must be one of mlm\+nsp, mlm, mlm\+sop, rtd, not 'nsp'"),
-        ({"optimizer": "sgd"}, "--optimizer must be one of adamw, muon"),
+        ({"preset": "minni"}, "`preset` must be one of tiny, mini, .* not 'minni'; did you mean mini?"),
+        ({"objective": "nsp"}, r"`objective` must be one of mlm\+nsp, mlm, mlm\+sop, rtd, not 'nsp'"),
+        ({"optimizer": "sgd"}, "`optimizer` must be one of adamw, muon"),
         ({"time_budget": "soon"}, "'soon' is not a length of time"),
         ({"corpus": ()}, "Name at least one text"),
-        ({"corpus": (3,)}, "--corpus takes a list of files"),
+        ({"corpus": (3,)}, "`corpus` takes a list of files"),
         ({"lowercase": "no"}, "lowercase must be True or False, not 'no'"),
-        ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, distil, electra, not 'bert'"),
-        ({"batch_size": 4, "gradient_accumulation_steps": 8}, "steps 8 is more than the batch size, 4"),
-        ({"short_seq_len": 7}, "--short-seq-len is 7: choose at least 8 tokens, or 0"),
+        ({"recipe": "bert"}, "`recipe` must be one of lab, paper, roberta, distil, electra, not 'bert'"),
+        ({"batch_size": 4, "gradient_accumulation_steps": 8}, "steps=8` is more than the batch size, 4"),
+        ({"short_seq_len": 7}, "`short_seq_len` is 7: choose at least 8 tokens, or 0"),
         (
             {"preset": "tiny", "heads": 3},
-            "--heads 3 does not divide the hidden size 128 of a tiny model; choose 1, 2, 4",
+            "`heads=3` does not divide the hidden size 128 of a tiny model; choose 1, 2, 4",
         ),
-        ({"seq_len": None}, "--seq-len must lie between"),
+        ({"seq_len": None}, "`seq_len` must lie between"),
         ({"family": "t5"}, "must be one of bert, roberta, albert, electra, deberta-v2, modernbert"),
         ({"family": "roberta", "objective": "mlm+sop"}, "RoBERTa has no sentence-order prediction or"),
         ({"family": "roberta", "objective": "rtd"}, "RoBERTa is not trained by replaced-token detection"),
-        ({"family": "modernbert", "init_from": "x"}, "--init-from brings its model's family"),
-        ({"objective": "rtd", "init_from": "x"}, "starts from scratch: leave --init-from out"),
-        ({"objective": "rtd", "teacher": "x"}, "starts from scratch: leave --teacher out"),
+        ({"family": "modernbert", "init_from": "x"}, "`init_from` brings its model's family"),
+        ({"objective": "rtd", "init_from": "x"}, "starts from scratch: leave `init_from` out"),
+        ({"objective": "rtd", "teacher": "x"}, "starts from scratch: leave `teacher` out"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_allowed(changes, message):
@@ -291,16 +303,19 @@ def test_older_runs_and_other_versions_are_read_for_what_is_known():
     ("changes", "message"),
     [
         ({"train": ()}, "Name at least one labeled file"),
-        ({"eval": 3}, "--eval takes a list of files"),
+        ({"eval": 3}, "`eval` takes a list of files"),
         ({"random_baseline": 1}, "random_baseline must be True or False, not 1"),
-        ({"task": "ner"}, "--task must be one of auto, classification, multilabel, regression, .* not 'ner'"),
+        ({"task": "ner"}, "`task` must be one of auto, classification, multilabel, regression, .* not 'ner'"),
         ({"metric": "acuracy"}, "did you mean accuracy?"),
-        ({"grid": "large"}, "--grid must be one of none, rates, paper, small"),
-        ({"like": "wiki-tiny"}, "--like goes with --model random"),
-        ({"grid": "small", "epochs": 2}, "--grid small sets --epochs itself"),
-        ({"grid": "paper", "learning_rate": 1e-3}, "sets --learning-rate itself: leave that out, or use --grid rates"),
-        ({"gradient_accumulation_steps": 33}, "--gradient-accumulation-steps 33 is more than the batch size, 32"),
-        ({"learning_rate": float("nan")}, "--learning-rate must lie between"),
+        ({"grid": "large"}, "`grid` must be one of none, rates, paper, small"),
+        ({"like": "wiki-tiny"}, '`like` goes with `model="random"`'),
+        ({"grid": "small", "epochs": 2}, '`grid="small"` sets `epochs` itself'),
+        (
+            {"grid": "paper", "learning_rate": 1e-3},
+            'sets `learning_rate` itself: leave that out, or use `grid="rates"`',
+        ),
+        ({"gradient_accumulation_steps": 33}, "`gradient_accumulation_steps=33` is more than the batch size, 32"),
+        ({"learning_rate": float("nan")}, "`learning_rate` must lie between"),
     ],
 )
 def test_a_wrong_option_of_fine_tuning_is_named_with_what_is_allowed(changes, message):
@@ -312,7 +327,7 @@ def test_a_fine_tuning_that_goes_on_may_not_become_another():
     config = FinetuneConfig(train=("a.csv",), epochs=3)
     assert config.resumed_with(threads=2, epochs=3).threads == 2
     for name, value in (("epochs", 4), ("train", ("b.csv",)), ("learning_rate", 1e-3), ("max_length", 64)):
-        with pytest.raises(InputError, match=f"--{name.replace('_', '-')} cannot change when a run is resumed"):
+        with pytest.raises(InputError, match=f"`{name}` cannot change when a run is resumed"):
             config.resumed_with(**{name: value})
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bertviz_lab.config.options import in_flags
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import disk_error, write_bytes
 
@@ -29,8 +30,8 @@ def notes_of(*sentences: str) -> tuple[str, ...]:
 
 
 def notice(line: str) -> None:
-    """Print a line for people, on stderr."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a line for people, on stderr, with options where it names arguments."""
+    print(in_flags(line), file=sys.stderr, flush=True)
 
 
 def write_file(path: Path, content: bytes) -> None:

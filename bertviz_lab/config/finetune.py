@@ -11,7 +11,6 @@ from bertviz_lab.config.options import (
     RECIPE,
     SHORTEST_SEQUENCE,
     TrainingConfig,
-    flag_of,
     optimization,
     option,
     reporting,
@@ -58,7 +57,7 @@ def require_no_overridden_setting(given: Mapping[str, Any]) -> None:
     grid = given.get("grid")
     for name in GRID_SETTINGS if grid in GRIDS else ():
         if name in given:
-            raise InputError(f"--grid {grid} sets {flag_of(name)} itself: leave that out, or use --grid rates.")
+            raise InputError(f'`grid="{grid}"` sets `{name}` itself: leave that out, or use `grid="rates"`.')
 
 
 @dataclass(frozen=True)
@@ -178,14 +177,14 @@ class FinetuneConfig(TrainingConfig):
 
     def __post_init__(self) -> None:
         if not self.train:
-            raise InputError("Name at least one labeled file, for example --train reviews.csv.")
+            raise InputError('Name at least one labeled file, for example `train="reviews.csv"`.')
         super().__post_init__()
         changed = {name for name in GRID_SETTINGS if getattr(self, name) != getattr(FinetuneConfig, name)}
         require_no_overridden_setting(dict.fromkeys(changed) | {"grid": self.grid})
         if self.lora and (self.freeze_layers or self.layerwise_lr_decay != 1.0 or self.model == RANDOM):
-            raise InputError("--lora goes with no --freeze-layers, --layerwise-lr-decay or --model random.")
+            raise InputError('`lora` goes with no `freeze_layers`, `layerwise_lr_decay` or `model="random"`.')
         if self.like and self.model != RANDOM:
-            raise InputError("--like goes with --model random.")
+            raise InputError('`like` goes with `model="random"`.')
 
     def length_for(self, task: str, positions: int, trained_length: int | None = None) -> int:
         """Max sequence length in tokens, at most the model's `positions`.

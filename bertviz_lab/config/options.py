@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import math
 import os
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Who may set an option: everybody, the command line and Python, or recipes and Python alone.
 SetBy = Literal["page", "command line", "recipe"]
+#: How a message names an argument of Python, alone or with a value.
+_ARGUMENT = re.compile(r'`([a-z_]+)(?:="?([^`"]*)"?)?`')
 _LONGEST = 500  # characters of a setting that a form sends
 
 
@@ -83,28 +86,28 @@ def store_plain(config: Any) -> None:
 
 
 def check_options(config: Any) -> None:
-    """Raise `InputError` naming the flag where a field is none of its choices, beyond its bounds or no list of files.
+    """Raise `InputError` naming the field where a field is none of its choices, beyond its bounds or no list of files.
 
     Fields become `plain`.
     """
     store_plain(config)
     for f in dataclasses.fields(config):
-        value, flag = getattr(config, f.name), flag_of(f.name)
+        value, named = getattr(config, f.name), f"`{f.name}`"
         if (choices := choices_of(f)) and value not in [*choices]:
             matches = difflib.get_close_matches(str(value), choices, n=1)
             hint = f"; did you mean {matches[0]}?" if matches else "."
-            raise InputError(f"{flag} must be one of {', '.join(choices)}, not {value!r}{hint}")
+            raise InputError(f"{named} must be one of {', '.join(choices)}, not {value!r}{hint}")
         if isinstance(f.default, tuple):
             value = (value,) if isinstance(value, str) else value
             if not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
-                raise InputError(f"{flag} takes a list of files.")
+                raise InputError(f"{named} takes a list of files.")
             object.__setattr__(config, f.name, value)
         low, high = bounds_of(f)
         if low is not None and not value is f.default is None:
             if not is_number(value) or not low <= value <= high:
-                raise InputError(f"{flag} must lie between {low} and {high}, not {value!r}.")
+                raise InputError(f"{named} must lie between {low} and {high}, not {value!r}.")
             if isinstance(low, int) and not isinstance(value, int):
-                raise InputError(f"{flag} must be a whole number, not {value!r}.")
+                raise InputError(f"{named} must be a whole number, not {value!r}.")
 
 
 def options_of(config: type["DataclassInstance"], *by: SetBy) -> list[Field[Any]]:
@@ -159,8 +162,19 @@ def from_form(config: type["DataclassInstance"], values: Mapping[str, Any]) -> d
     return settings
 
 
+def in_flags(message: str) -> str:
+    """Replace arguments in a message, such as `seq_len` or `family="albert"`, by options of the command line."""
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found.groups("")
+        return flag_of(name) + (f" {value}" if value not in ("", "True") else "")
+
+    return _ARGUMENT.sub(flag, message)
+
+
 def in_page_words(config: type["DataclassInstance"], message: str) -> str:
-    """Replace the flags of the command line in a message by the labels of the page."""
+    """Replace the arguments and flags in a message by the labels of the page."""
+    message = in_flags(message)
     for f in sorted(dataclasses.fields(config), key=lambda f: -len(f.name)):
         message = message.replace(flag_of(f.name), f'"{f.metadata["label"]}"')
     return message.replace("--resume", '"Resume training"')
@@ -252,7 +266,7 @@ class TrainingConfig:
         check_options(self)
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
-            raise InputError(f"--gradient-accumulation-steps {steps} is more than the batch size, {self.batch_size}.")
+            raise InputError(f"`gradient_accumulation_steps={steps}` is more than the batch size, {self.batch_size}.")
 
     def resumed_with(self, **given: Any) -> Self:
         """Return the settings of a resumed run. Raises `InputError` naming a setting that may not change."""
@@ -260,8 +274,8 @@ class TrainingConfig:
             del given["precision"]
         for name, value in given.items():
             if name not in self.adjustable and plain(value) != getattr(self, name):
-                fixed = f"{flag_of(name)} cannot change when a run is resumed (it is {getattr(self, name)!r})"
-                raise InputError(f"{fixed}; use another --out to start a new run.")
+                fixed = f"`{name}` cannot change when a run is resumed (it is {getattr(self, name)!r})"
+                raise InputError(f"{fixed}; choose another folder to start a new run.")
         return dataclasses.replace(self, **given)
 
     def to_dict(self) -> dict[str, Any]:

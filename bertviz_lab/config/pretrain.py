@@ -228,41 +228,41 @@ class PretrainConfig(TrainingConfig):
 
     def __post_init__(self) -> None:
         if not self.corpus:
-            raise InputError("Name at least one text to train on, for example --corpus book.txt.")
+            raise InputError('Name at least one text to train on, for example `corpus="book.txt"`.')
         super().__post_init__()
         title = FAMILIES[self.family].title
         if self.objective == "rtd" and self.family not in ("bert", "electra"):
-            raise InputError(f"{title} is not trained by replaced-token detection: choose --family electra.")
-        given = "--init-from" if self.init_from else "--teacher" if self.teacher else ""
+            raise InputError(f'{title} is not trained by replaced-token detection: choose `family="electra"`.')
+        given = "`init_from`" if self.init_from else "`teacher`" if self.teacher else ""
         if given and self.replaces_tokens:
             raise InputError(
-                f"Replaced-token detection starts from scratch: leave {given} out or choose --objective mlm."
+                f'Replaced-token detection starts from scratch: leave {given} out or choose `objective="mlm"`.'
             )
         if self.family not in ("bert", "albert") and (self.objective == "mlm+sop" or self.share_layers):
-            raise InputError(f"{title} has no sentence-order prediction or shared layers: choose --family albert.")
+            raise InputError(f'{title} has no sentence-order prediction or shared layers: choose `family="albert"`.')
         if self.init_from and self.family != "bert":
-            raise InputError("--init-from brings its model's family; leave --family out.")
+            raise InputError("`init_from` brings its model's family; leave `family` out.")
         if given and self.tokenizer:
-            raise InputError(f"{given} brings its model's tokenizer; leave --tokenizer out.")
+            raise InputError(f"{given} brings its model's tokenizer; leave `tokenizer` out.")
         if self.width_factor > 1 and not self.init_from:
-            raise InputError("--width-factor makes a trained model wider; name it with --init-from.")
+            raise InputError("`width_factor` makes a trained model wider; name it with `init_from`.")
         if 0 < self.short_seq_len < SHORTEST_SEQUENCE:
             least = f"at least {SHORTEST_SEQUENCE} tokens, or 0 for the same length throughout"
-            raise InputError(f"--short-seq-len is {self.short_seq_len}: choose {least}.")
+            raise InputError(f"`short_seq_len` is {self.short_seq_len}: choose {least}.")
         if self.streaming and (len(self.corpus) != 1 or not _holds_rows(self.corpus[0])):
             raise InputError(
-                "--streaming reads one data set: a Parquet or JSONL file, a folder of them, or dataset:NAME."
+                "`streaming` reads one data set: a Parquet or JSONL file, a folder of them, or dataset:NAME."
             )
         if self.streaming and self.documents != "auto":
-            raise InputError("With --streaming each row is a document; leave --documents out.")
+            raise InputError("With `streaming` each row is a document; leave `documents` out.")
         if self.streaming and self.without:
-            raise InputError("--without leaves sentences out of a text that is prepared; leave --streaming out.")
+            raise InputError("`without` leaves sentences out of a text that is prepared; leave `streaming` out.")
         if self.streaming and self.masking == "static":
-            raise InputError("Static masking repeats passes over a text, which --streaming has not; choose dynamic.")
+            raise InputError("Static masking repeats passes over a text, which `streaming` has not; choose dynamic.")
         width = PRESETS[self.preset][1]
         if self.heads and width % self.heads:
             *others, last = (str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0)
-            wrong = f"--heads {self.heads} does not divide the hidden size {width} of a {self.preset} model"
+            wrong = f"`heads={self.heads}` does not divide the hidden size {width} of a {self.preset} model"
             raise InputError(f"{wrong}; choose {', '.join(others)} or {last}.")
         parse_duration(self.time_budget)
 

@@ -113,7 +113,7 @@ def _sheet(name: str, tables: list[str], given: str) -> str:
     if not tables:
         raise InputError(f"{quoted(name)} has no sheet with a table; give one with a text and a label in each row.")
     what = f"has no sheet {quoted(given)}" if given else f"has {len(tables)} sheets with tables"
-    raise InputError(f"{quoted(name)} {what}; name one with --sheet: {quoted_list(tables, 20)}.")
+    raise InputError(f"{quoted(name)} {what}; name one with `sheet`: {quoted_list(tables, 20)}.")
 
 
 def _text(cell: Any) -> str:

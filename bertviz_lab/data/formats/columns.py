@@ -396,7 +396,7 @@ def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOpti
     if options.task == "classification" and not exclusive:
         raise InputError(
             f"Rows of {quoted(first.name)} have several of {quoted_list(indicators)}; choose "
-            "--task multilabel, or name one column with --label."
+            '`task="multilabel"`, or name one column with `label`.'
         )
     for table, of_table in zip(tables, columns, strict=True):
         others = [column for column in range(table.width) if column not in of_table]

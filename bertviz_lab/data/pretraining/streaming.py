@@ -65,12 +65,12 @@ def open_streamed_text(entry: str, text_field: str, held_out: int) -> StreamedTe
     if len(sample) <= held_out:
         raise InputError(
             f"{quoted(dataset.name)} has {len(sample)} documents, of which the first {held_out} would be held out: "
-            "lower --held-out-documents."
+            "lower `held_out_documents`."
         )
     field = text_field_of(sample, text_field or None, dataset.name) or ""
     if rows_are_lines(sample, field):
         raise InputError(
-            f"The rows of {quoted(dataset.name)} are lines of text, not documents: leave --streaming out to read it."
+            f"The rows of {quoted(dataset.name)} are lines of text, not documents: leave `streaming` out to read it."
         )
     return StreamedText(dataset, field, held_out)
 

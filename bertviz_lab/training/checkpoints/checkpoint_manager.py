@@ -62,7 +62,7 @@ class CheckpointManager:
             good = f"The last good one, of step {last.step}, is {last.path}." if last else "There is none before it."
             raise InputError(
                 f"The checkpoint of step {step} could not be written: {reason}. {good} "
-                f"Free some space for {self.folder}, then resume with --resume."
+                f"Free some space for {self.folder}, then resume with `resume=True`."
             ) from error
         self._damaged.discard(path)
         self._rotate(step)

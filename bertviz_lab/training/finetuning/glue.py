@@ -56,7 +56,7 @@ class GlueRun:
         if resume:
             earlier = read_config(self.folder)
             if not isinstance(earlier, FinetuneConfig):
-                raise InputError(f"{self.folder} holds a run of another kind; name another --out.")
+                raise InputError(f"{self.folder} holds a run of another kind; name another folder.")
             config = earlier.resumed_with(**{name: getattr(config, name) for name in _DECISIVE})
         if self.scores:
             return
@@ -159,7 +159,7 @@ def _claim(out: Path, model: str) -> None:
             digest.update(path.read_bytes())
     claim, file = {"model": model, "sha256": digest.hexdigest()}, out / "model.json"
     if file.is_file() and read_object(file) != claim:
-        raise InputError(f"{out} holds the results of another model; name another --out.")
+        raise InputError(f"{out} holds the results of another model; name another folder.")
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_json(file, claim)

@@ -22,7 +22,7 @@ _FILE = "adapters.safetensors"
 def require_peft() -> None:
     """Raises `InputError` where the PEFT library is not installed."""
     if importlib.util.find_spec("peft") is None:
-        raise InputError("--lora needs the PEFT library: pip install 'bertviz-lab[lora]'.")
+        raise InputError("`lora` needs the PEFT library: pip install 'bertviz-lab[lora]'.")
 
 
 def add_adapters(model: nn.Module, rank: int) -> None:

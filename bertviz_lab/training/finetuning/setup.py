@@ -179,7 +179,7 @@ class Setup:
         if parts > 1 and any(isinstance(e, RelatedTexts) and e.score is None for e in data.train):
             raise InputError(
                 "Pairs without scores use the rest of their batch as negatives, so a batch must not be split: train in "
-                "one process with --gradient-accumulation-steps 1."
+                "one process with `gradient_accumulation_steps=1`."
             )
         self.baselines = task.baselines(data.train, data.held_out)  # scores without a model
         self.metric = config.metric
@@ -187,10 +187,10 @@ class Setup:
             self.metric = task.selection_metric(data.train, self.baselines)
         if self.metric not in self.baselines and self.metric != "loss":
             names = ", ".join(name for name in METRIC_NAMES if name in self.baselines or name in ("auto", "loss"))
-            raise InputError(f"--metric {self.metric} is no score of {data.task}; choose one of {names}.")
+            raise InputError(f'`metric="{self.metric}"` is no score of {data.task}; choose one of {names}.')
         train = encode_examples(data.train, data.task, start.tokenizer, data.labels, limits, training=True)
         if not len(train):
-            raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
+            raise InputError(f"No answer fits into {length} tokens with its question; choose a larger `max_length`.")
         self.target_scaler = None  # of a regression, whose training targets are standardized
         if isinstance(task, Regression):
             targets = numbers_of(cast(Sequence[LabelledText], data.train))
@@ -235,7 +235,7 @@ class Setup:
                 processes=hardware.processes,
             )
 
-        advice = "choose a smaller --model, --max-length or --batch-size"
+        advice = "choose a smaller `model`, `max_length` or `batch_size`"
         require_memory(needed, hardware, batch_size, config.gradient_accumulation_steps, advice)
 
     def steps(self, trial: Trial) -> int:

@@ -135,7 +135,7 @@ def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator |
             precision = "bf16" if cpu_multiplies_bf16() else "fp32"
         precision = broadcast_object(accelerator, precision)
     if precision == "fp16" and is_sharded(accelerator):
-        raise InputError("Sharded training (FSDP) is in fp32 or bf16; choose one of them with --precision.")
+        raise InputError("Sharded training (FSDP) is in fp32 or bf16; choose one of them with `precision`.")
     scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
     return Hardware(device, precision, threads, accelerator, scaler)
 
@@ -189,7 +189,7 @@ def compile_layers(model: nn.Module, device: torch.device) -> None:
     except Exception as error:  # of many types, by the backend
         cause = getattr(error, "inner_exception", error)
         reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".")
-        raise InputError(f"torch.compile does not work on this machine ({reason}): leave --compile out.") from error
+        raise InputError(f"torch.compile does not work on this machine ({reason}): leave `compile` out.") from error
     torch._dynamo.config.recompile_limit = _MOST_VERSIONS
     for module in model.modules():
         if isinstance(module, EncoderLayer):

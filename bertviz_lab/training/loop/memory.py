@@ -176,8 +176,8 @@ def require_memory(
         more = min(2 * more, batch_size)
         least = here * needed(more).total
     most, room, less = (f"{count / 1e9:,.1f} GB" for count in (total, free, least))
-    flag = f"--gradient-accumulation-steps {more}"
-    advice = f"with {flag} the same model is trained in {less}" if least <= free else smaller
+    setting = f"`gradient_accumulation_steps={more}`"
+    advice = f"with {setting} the same model is trained in {less}" if least <= free else smaller
     raise InputError(f"This run needs about {most} of memory, and {room} are free: {advice}.")
 
 

@@ -78,7 +78,7 @@ def build_finetuning_optimizer(
                 factor = settings.layerwise_lr_decay ** (layers + 1 - depth)
                 groups.append({"params": chosen, "weight_decay": group["weight_decay"], "factor": factor})
     if not groups:
-        raise InputError(f"--freeze-layers {settings.freeze_layers} freezes all: the model has {layers} layers.")
+        raise InputError(f"`freeze_layers={settings.freeze_layers}` freezes all: the model has {layers} layers.")
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
 
 

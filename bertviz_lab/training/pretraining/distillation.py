@@ -136,7 +136,7 @@ def require_teacher(teacher: Checkpoint, tokenizer: Tokenizer, seq_len: int) -> 
         raise InputError(f"The teacher {teacher.name} has no head for masked tokens (MLM); choose a pretrained model.")
     if seq_len > teacher.config.max_position_embeddings:
         most = teacher.config.max_position_embeddings
-        raise InputError(f"The teacher {teacher.name} reads at most {most} tokens; lower --seq-len to that.")
+        raise InputError(f"The teacher {teacher.name} reads at most {most} tokens; lower `seq_len` to that.")
 
 
 def can_start_from(config: BertConfig, teacher: Checkpoint) -> bool:

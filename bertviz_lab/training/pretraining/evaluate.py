@@ -108,7 +108,7 @@ def evaluate_text(
     needed = {"mlm": BertForMaskedLM, "nsp": BertForNextSentencePrediction}.get(task, BertForPreTraining)
     if not isinstance(model, (BertForPreTraining, needed)):
         what = f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}"
-        raise InputError(f"{what}; name its own task, for example --task classification.")
+        raise InputError(f'{what}; name its own task, for example `task="classification"`.')
     if "nsp" in task and not checkpoint.config.has_nsp:
         raise InputError(f"{checkpoint.name} was not pretrained on next-sentence prediction; choose the task mlm.")
     with tempfile.TemporaryDirectory() as folder:

@@ -65,7 +65,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
     def events(self) -> Iterator[Event]:
         """Run from the text to the model."""
         if self.config.recipe == "distil" and not self.config.teacher:
-            raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
+            raise InputError("The recipe distil needs a model to learn from: name it with `teacher`.")
         if self.config.replaces_tokens and is_sharded(self.accelerator):
             raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
         stopped = False
@@ -93,7 +93,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         if self.resume and not marker.is_file() and (checkpoint := latest_checkpoint(self.folder)):
             raise InputError(
                 f"The prepared text of this run, {marker.parent}, is gone, so {checkpoint.name} cannot be resumed: "
-                "put that folder back, or start another run with --init-from and this checkpoint."
+                "put that folder back, or start another run with `init_from` and this checkpoint."
             )
         self.open_folder(marker)
         if not marker.is_file():

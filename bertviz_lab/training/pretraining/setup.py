@@ -188,7 +188,7 @@ def require_pretraining_memory(
         changed = replace(settings, gradient_accumulation_steps=parts)
         return estimate_memory(model, changed, *shared, sharded=hardware.is_sharded)
 
-    advice = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
+    advice = "choose a smaller `preset`, `vocab_size`, `seq_len` or `batch_size`"
     require_memory(needed, hardware, settings.batch_size, settings.gradient_accumulation_steps, advice)
 
 
@@ -249,7 +249,7 @@ def build_model_config(
     if start is None:
         return _with_pairs(config.model_config(tokenizer.vocab_size), objective)
     if config.seq_len > (longest := start.config.max_position_embeddings):
-        raise InputError(f"{start.name} reads at most {longest} tokens; lower --seq-len to that.")
+        raise InputError(f"{start.name} reads at most {longest} tokens; lower `seq_len` to that.")
     if objective in PAIRS and start.config.type_vocab_size < 2:
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
     if objective == "mlm+nsp" and start.config.family.pretraining != "nsp":

@@ -155,7 +155,7 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
             if (reason := disk_error(error)) and not isinstance(error, InputError):
                 last = latest_checkpoint(folder)
                 saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
-                again = "free some space, then resume with --resume"
+                again = "free some space, then resume with `resume=True`"
                 reported = InputError(f"{folder} could not be written: {reason}. {saved}: {again}.")
             message = str(reported) if isinstance(reported, InputError) else f"{type(reported).__name__}: {reported}"
             event = events.RunFinished(state.step, state.seconds, "failed", state.model, message)

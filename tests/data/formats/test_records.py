@@ -225,7 +225,7 @@ def test_the_sheet_of_a_workbook_that_is_a_table_is_read(tmp_path):
 
 def test_of_several_sheets_with_tables_one_has_to_be_named(tmp_path):
     path = written(tmp_path, "a.xlsx", workbook({"May": SHEET[:9], "June": SHEET}))
-    with pytest.raises(InputError, match='2 sheets with tables; name one with --sheet: "May", "June"'):
+    with pytest.raises(InputError, match='2 sheets with tables; name one with `sheet`: "May", "June"'):
         read_task(path)
     assert len(read_task(path, sheet="June").examples) == len(read_task(path, sheet="2").examples) == 20
     with pytest.raises(InputError, match='has no sheet "July"'):

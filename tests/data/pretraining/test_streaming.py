@@ -116,7 +116,7 @@ def test_rows_without_words_are_passed_over(tmp_path, tokenizer):
 
 
 def test_data_sets_of_too_little_text_or_of_lines_are_refused(tmp_path, tokenizer):
-    with pytest.raises(InputError, match=r"has 5 documents.*lower --held-out-documents"):
+    with pytest.raises(InputError, match=r"has 5 documents.*lower `held_out_documents`"):
         streamed(write_rows(tmp_path / "few", count=5))
     folder = write_rows(tmp_path / "rows", count=30)
     (folder / "part-9999.jsonl").write_text(json.dumps({"id": 0, "text": "..."[:0]}) + "\n")

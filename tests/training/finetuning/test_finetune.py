@@ -110,7 +110,7 @@ def test_a_diverged_run_is_advised_to_start_anew_since_its_learning_rate_cannot_
         sit(config, tmp_path / "run")
     assert "resume" not in str(told.value)
     assert latest_checkpoint(tmp_path / "run") is not None
-    with pytest.raises(InputError, match="--learning-rate cannot change"):
+    with pytest.raises(InputError, match="`learning_rate` cannot change"):
         config.resumed_with(learning_rate=1e-6)
 
 
@@ -252,7 +252,7 @@ def test_a_run_that_was_killed_after_any_event_goes_on_as_if_it_had_not_been(
 @pytest.mark.parametrize(
     ("task", "changes", "message"),
     [
-        ("tokens", {"metric": "pearson"}, "--metric pearson is no score of tokens; choose one of auto, loss, accuracy"),
+        ("tokens", {"metric": "pearson"}, '`metric="pearson"` is no score of tokens; choose one of auto, loss, acc'),
         ("regression", {"metric": "accuracy"}, "choose one of auto, loss, pearson, spearman"),
         ("classification", {"model": "no/such/folder"}, "no model folder 'no/such/folder'"),
     ],
@@ -273,5 +273,5 @@ def test_a_model_with_one_segment_reads_no_pairs(files, tmp_path):
 
 def test_a_step_that_cannot_fit_into_memory_is_refused_before_it_starts(files, tmp_path, monkeypatch):
     monkeypatch.setattr("bertviz_lab.training.loop.memory.available_memory", lambda device=None, processes=1: 10**6)
-    with pytest.raises(InputError, match="choose a smaller --model, --max-length or --batch-size"):
+    with pytest.raises(InputError, match="choose a smaller `model`, `max_length` or `batch_size`"):
         finish(files.config("classification"), tmp_path / "run")

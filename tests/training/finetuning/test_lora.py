@@ -60,8 +60,8 @@ def test_a_stopped_run_resumes_to_the_same_model(files, tmp_path) -> None:
 
 def test_lora_needs_peft_and_nothing_else_that_freezes(files, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"--lora needs the PEFT library: pip install"):
+    with pytest.raises(InputError, match=r"`lora` needs the PEFT library: pip install"):
         finish(files.config(lora=4), tmp_path / "run")
     for changes in ({"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"model": "random"}):
-        with pytest.raises(InputError, match="--lora goes with no --freeze-layers"):
+        with pytest.raises(InputError, match="`lora` goes with no `freeze_layers`"):
             replace(files.config(lora=4), **changes)

@@ -94,7 +94,7 @@ def test_a_folder_without_examples_is_none_to_go_on_with(spoil, files, tmp_path)
 
 
 def test_a_new_run_in_the_folder_of_a_failed_one_never_resumes_on_its_examples(files, tmp_path):
-    with pytest.raises(InputError, match="--metric mrr is no score"):
+    with pytest.raises(InputError, match='`metric="mrr"` is no score'):
         finish(files.config(metric="mrr"), tmp_path)
     assert read_task_splits(tmp_path).train
     with pytest.raises(InputError, match="There is no file"):
@@ -185,7 +185,7 @@ def test_what_is_finished_is_not_repeated(model: str, data: Path, tmp_path: Path
 def test_results_of_another_model_are_kept_apart(model: str, data: Path, tmp_path: Path) -> None:
     plan(model, data, tmp_path / "out")
     other = str(little_folder(tmp_path / "other", seed=1))
-    with pytest.raises(InputError, match="holds the results of another model; name another --out"):
+    with pytest.raises(InputError, match="holds the results of another model; name another folder"):
         plan(other, data, tmp_path / "out")
     Path(model).joinpath("model.safetensors").write_bytes(Path(other).joinpath("model.safetensors").read_bytes())
     with pytest.raises(InputError, match="another model"):

@@ -151,7 +151,7 @@ def test_the_copies_of_a_unit_come_apart() -> None:
 def test_only_a_bert_that_is_trained_further_is_made_wider(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Only a BERT can be made wider"):
         widened(family_checkpoint("roberta", tmp_path).model, 2)
-    with pytest.raises(InputError, match="--init-from"):
+    with pytest.raises(InputError, match="`init_from`"):
         PretrainConfig(corpus=("text",), width_factor=2)
 
 

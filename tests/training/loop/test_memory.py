@@ -78,14 +78,14 @@ def test_a_run_that_fits_with_gradient_accumulation_is_told_how_many_steps(monke
     whole, part = needed(**large) / 1e9, needed(**large, gradient_accumulation_steps=8) / 1e9
     assert str(told.value) == (
         f"This run needs about {whole:.1f} GB of memory, and {part:.1f} GB are free: "
-        f"with --gradient-accumulation-steps 8 the same model is trained in {part:.1f} GB."
+        f"with `gradient_accumulation_steps=8` the same model is trained in {part:.1f} GB."
     )
     require_pretraining_memory(MODEL, settings(**large, gradient_accumulation_steps=8), CPU)
 
 
 def test_a_model_that_cannot_fit_is_to_be_smaller_and_processes_share_the_memory(monkeypatch):
     free(monkeypatch, 2 * 10**9)
-    with pytest.raises(InputError, match=r"2\.0 GB are free: choose a smaller --preset"):
+    with pytest.raises(InputError, match=r"2\.0 GB are free: choose a smaller `preset`"):
         require_pretraining_memory(BertConfig.preset("large", vocab_size=30_522), settings(), CPU)
     free(monkeypatch, int(1.5 * needed()))
     require_pretraining_memory(MODEL, settings(), CPU)

@@ -167,7 +167,7 @@ def test_an_encoder_without_a_head_is_frozen_from_its_embeddings_on_but_not_as_a
     frozen = build(MODEL)
     build_finetuning_optimizer(frozen, tuning(freeze_layers=1), 1.0)
     assert not any(p.requires_grad for p in frozen.embeddings.parameters())
-    with pytest.raises(InputError, match="--freeze-layers 4 freezes all: the model has 3 layers"):
+    with pytest.raises(InputError, match="`freeze_layers=4` freezes all: the model has 3 layers"):
         build_finetuning_optimizer(build(SEQUENCE), tuning(freeze_layers=4), 1e-3)
 
 

@@ -165,7 +165,7 @@ def test_a_run_from_a_model_is_gone_on_with_from_its_own_checkpoint(text, tmp_pa
 
 def test_what_does_not_fit_is_refused_before_anything_is_trained(text, tmp_path, tokenizer):
     source = save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), tmp_path / "masked")
-    with pytest.raises(InputError, match="reads at most 19 tokens; lower --seq-len"):
+    with pytest.raises(InputError, match="reads at most 19 tokens; lower `seq_len`"):
         finish(short_run(text, init_from=str(source), seq_len=64), tmp_path / "run")
     with pytest.raises(InputError, match="brings its model's tokenizer"):
         PretrainConfig(corpus=("a",), init_from="x", tokenizer="y")

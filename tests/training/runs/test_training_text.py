@@ -55,5 +55,5 @@ def test_the_text_of_a_fine_tuning_or_a_stream_is_not_here(tmp_path: Path) -> No
     folder = little_folder(tmp_path / "little")
     with pytest.raises(InputError, match="is not here"):
         read_training_text(folder, Tokenizer.load(folder))
-    with pytest.raises(InputError, match="leave --streaming out"):
+    with pytest.raises(InputError, match="leave `streaming` out"):
         PretrainConfig(corpus=("a.jsonl",), streaming=True, without=("The cat sat.",))

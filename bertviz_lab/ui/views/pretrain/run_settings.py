@@ -71,7 +71,7 @@ def config_from(session: AppState, text: forms.Source, values: Mapping[str, Any]
     config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
     if start and config.seq_len > start.config.max_position_embeddings:
         longest = start.config.max_position_embeddings
-        raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
+        raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower `seq_len` to that.")
     return _evaluate_short_runs_more_often(config)
 
 
