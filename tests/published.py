@@ -83,9 +83,6 @@ _SENTENCES = (
     "[MASK][MASK] glued[MASK]together",
     "the [MASK]. The [MASK]. the",
 )
-#: Texts that the library normalizes otherwise for Unigram, with other offsets or words: marks in another order than the
-#: canonical one, invisible and control characters, and a written ▁.
-NOT_FOR_UNIGRAM = tuple(text for text in _SENTENCES if any(sign in text for sign in "\u0308\u200b\x07▁"))
 MORE_TEXTS = (
     *((text, "") for text in _SENTENCES),
     ("Was it [MASK]?", "שלום, it was 😀 [MASK]."),
@@ -214,9 +211,8 @@ def questions(model: str, text_a: str, text_b: str) -> Iterator[Asked]:
     yield from first_questions(model, text_a, text_b)
     given = {"model": model, "text_a": text_a, "text_b": text_b}
     yield "predictions", "joint", given
-    yield "predictions", "surprisal", given | {"hidden": []}
-    for position in (1, 2, 5):
-        yield "predictions", "toggle_mask", given | {"hidden": [], "position": position}
+    yield "predictions", "surprisal", given | {"positions": 9}
+    yield "predictions", "guesses", given
     for shown in ("score", "relative_bias", "content_to_position"):
         yield "attention", "attention", given | {"shown": shown}
     yield "attention", "difference", given | {"against": "causal", "other": "", "other_text": ""}

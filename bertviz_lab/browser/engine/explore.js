@@ -19,7 +19,7 @@ export async function encode({ model }, { text_a: a, text_b: b }) {
   const cut = encoding.dropped_a.length + encoding.dropped_b.length;
   const note = cut ? `${model.facts.name} reads up to ${whole(encoding.ids.length)} tokens and this text has `
     + `${whole(cut)} more, which are cut off.` : lengthWarning(model, encoding);
-  return { encoding, note };
+  return { encoding, note, mask: model.tokenizer.special.mask };
 }
 
 /** What is said of a text that is longer than those that a model was trained on; "" of others. */

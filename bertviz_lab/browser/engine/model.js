@@ -20,12 +20,12 @@ function fromHalves(halves) {
 const ENCODINGS = 8;
 const BYTES_SHOWN = 2 ** 26; // of the results that are kept for what is asked next about the same text
 
-/** Open a model: `load(name)` resolves to the bytes of one of its files, `libraries` to ONNX Runtime Web and the class
- * of tokenizers. */
+/** Open a model: `load(name)` resolves to the bytes of one of its files, `libraries` to ONNX Runtime Web and that of
+ * tokenizers. */
 export async function openModel(facts, load, libraries) {
-  const [{ ort: runtime, Tokenizer }, graph, stored, tokenizerBytes] = await Promise.all([libraries,
+  const [{ ort: runtime, library }, graph, stored, tokenizerBytes] = await Promise.all([libraries,
     ...['graph', 'weights', 'tokenizer'].map((kind) => load(facts.files[kind]))]);
-  const tokenizer = makeTokenizer(Tokenizer, JSON.parse(new TextDecoder().decode(tokenizerBytes)), facts.tokenizer);
+  const tokenizer = makeTokenizer(library, JSON.parse(new TextDecoder().decode(tokenizerBytes)), facts.tokenizer);
   const { bits, start, rows, size } = facts.weights;
   let [session, words] = [null, null];
   try {

@@ -46,74 +46,16 @@ export async function mlm({ model }, { text_a: a, text_b: b, top_k: topK, word }
       rank: rankOf(shares[at], id) } })));
 }
 
-// ---- words masked by a click
-
-/** The spans of the masked tokens in one text. */
-const spansIn = ({ tokenizer }, text) => {
-  const encoding = tokenizer.encode(text, null, Infinity);
-  return tokenizer.maskPositions(encoding).map((position) => encoding.offsets[position]);
-};
-
-const replaced = (text, [start, end], word) => {
-  const characters = [...text];
-  return characters.slice(0, start).join('') + word + characters.slice(end).join('');
-};
-
-/** A word for each [MASK]; where the texts have been edited since, none is known. */
-function wordsBehind(model, texts, hidden) {
-  const count = sum(texts.map((text) => spansIn(model, text).length));
-  return hidden.length === count ? [...hidden] : Array(count).fill('');
-}
-
-async function firstPredictions(model, a, b) {
+/** The first prediction for each masked token, as it is written in a text. */
+export async function guesses({ model }, { text_a: a, text_b: b }) {
   const { encoding, positions } = encodeMasked(model, a, b);
   const shares = await sharesAt(model, encoding, positions);
   return shares.map((row) => model.tokenizer.textOf(largest(row, 1)[0]));
 }
 
-export async function toggle_mask({ model }, { text_a: a, text_b: b, hidden, position }) {
+export async function surprisal({ model, progress }, { text_a: a, text_b: b, positions: count }) {
   const { tokenizer } = model;
   const encoding = model.encode(a, b);
-  if (position >= encoding.ids.length || encoding.special_tokens_mask[position])
-    throw new Error('That word is no longer there.');
-  const texts = [a, b];
-  const side = encoding.token_type_ids[position];
-  const masks = tokenizer.maskPositions(encoding);
-  const words = wordsBehind(model, texts, hidden);
-  if (masks.includes(position)) {
-    const place = masks.indexOf(position);
-    const [known] = words.splice(place, 1);
-    texts[side] = replaced(texts[side], encoding.offsets[position],
-      known || (await firstPredictions(model, a, b))[place]);
-  } else {
-    const word = wordAt(encoding, position);
-    const span = [encoding.offsets[word[0]][0], encoding.offsets[word.at(-1)][1]];
-    words.splice(masks.filter((mask) => mask < position).length, 0, [...texts[side]].slice(...span).join(''));
-    texts[side] = replaced(texts[side], span, tokenizer.special.mask);
-  }
-  return { text_a: texts[0], text_b: texts[1], hidden: words };
-}
-
-/** Both texts with the words behind their masked tokens, the first prediction where none is known. */
-async function filled(model, a, b, hidden) {
-  const texts = [a, b];
-  let words = wordsBehind(model, texts, hidden);
-  if (words.length) {
-    const guesses = await firstPredictions(model, a, b);
-    words = words.map((word, at) => word || guesses[at]).filter((word) => word !== undefined);
-  }
-  for (const side of [1, 0]) { // from the end, so that the places before stay where they are
-    for (const span of spansIn(model, texts[side]).reverse()) {
-      if (words.length) texts[side] = replaced(texts[side], span, words.pop());
-    }
-  }
-  return texts;
-}
-
-export async function surprisal({ model, progress }, { text_a: a, text_b: b, hidden }) {
-  const { tokenizer } = model;
-  const before = model.encode(a, b);
-  const encoding = model.encode(...await filled(model, a, b, hidden));
   model.requireHead('token');
   const positions = tokenizer.unmaskedPositions(encoding);
   if (!positions.length) throw new Error('Every token of this text is masked: leave at least one word unmasked.');
@@ -128,7 +70,7 @@ export async function surprisal({ model, progress }, { text_a: a, text_b: b, hid
     [expected[position]] = model.candidates(shares, 1);
   }
   return { picture: 'pseudo_log_likelihood', encoding, log_probabilities: logs, expected,
-    linked: encoding.ids.length === before.ids.length };
+    linked: encoding.ids.length === count };
 }
 
 // ---- several masked tokens jointly

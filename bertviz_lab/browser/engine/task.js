@@ -109,7 +109,7 @@ async function answers(model, question, passage, progress) {
   const best = new Map(); // of spans with the same text the best counts
   for (const [score, start, end] of spans) {
     const text = characters.slice(start, end).join('');
-    if (!best.has(text)) best.set(text, { text, start, end, probability: Math.exp(score - most) / total });
+    if (!best.has(text)) best.set(text, { text, start, end, score, probability: Math.exp(score - most) / total });
     if (best.size === ANSWERS) break;
   }
   const hasAnswer = best.size && !(facts.handles_no_answer && none > spans[0][0]);

@@ -5,21 +5,14 @@ import { whole } from './numeric.js';
 
 const WHITE_SPACE = '\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const SPACE = new RegExp(`^[${WHITE_SPACE}]+$`);
+const PUNCTUATION = /[\p{P}\0-/:-@[-`{-\x7f]/u; // as in BERT: all of ASCII that is neither a letter nor a digit
+const MARK = '▁'; // of SentencePiece: the space before a word
 const LONGEST_MERGED_WORD = 1000;
 const UNKNOWN_PENALTY = 10; // of `tokenizers`, models/unigram: K_UNK_PENALTY
 
-/** The printable characters that byte-level BPE has for bytes (Radford et al. 2019, encoder.py). */
-const BYTES = (() => {
-  const isPlain = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
-  let others = 0;
-  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPlain(byte) ? byte : 256 + others++));
-})();
-const BYTE_OF = new Map(BYTES.map((character, byte) => [character, byte]));
-const utf8 = new TextEncoder();
-const fromBytes = (token) => new TextDecoder().decode(Uint8Array.from([...token], (one) => BYTE_OF.get(one) ?? 63));
-
 const isSpace = (text) => SPACE.test(text);
-const escapeRegExp = (text) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+export const escapeRegExp = (text) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** The span without white space at its ends; the whole span where there is nothing else in it. */
 function trimSpan(characters, start, end) {
@@ -29,13 +22,12 @@ function trimSpan(characters, start, end) {
   return from === to ? [start, end] : [from, to];
 }
 
-/** Punctuation as in BERT. */
-const isPunctuation = (character) => /\p{P}/u.test(character) || /[!-/:-@[-`{-~]/.test(character);
+// ---- how a word is split: functions from its characters to {pieces: [{token, length}], steps}
 
 /** WordPiece: the longest token that a word begins with, then the longest continuation, and so on. */
-function longestMatch({ has, unknown, prefix, longestWord }, word) {
-  const whole = { pieces: [{ token: unknown, length: word.length }], steps: [] };
-  if (longestWord !== null && word.length > longestWord) return whole;
+const wordpiece = (has, { special: { unk }, prefix, longest_word: longestWord }) => (word) => {
+  const unknown = { pieces: [{ token: unk, length: word.length }], steps: [] };
+  if (longestWord !== null && word.length > longestWord) return unknown;
   const [pieces, steps] = [[], []];
   for (let start = 0; start < word.length;) {
     const candidates = [];
@@ -44,219 +36,207 @@ function longestMatch({ has, unknown, prefix, longestWord }, word) {
       candidates.push((start ? prefix : '') + word.slice(start, end).join(''));
       if (has(candidates.at(-1))) break;
     }
-    if (end === start) return { ...whole, steps: [...steps, { candidates, match: null }] };
+    if (end === start) return { ...unknown, steps: [...steps, { candidates, match: null }] };
     steps.push({ candidates, match: candidates.at(-1) });
     pieces.push({ token: candidates.at(-1), length: end - start });
     start = end;
   }
   return { pieces, steps };
-}
+};
 
 /** BPE: merge the pair that was learned first, leftmost on ties, until none is left (Sennrich et al. 2016). */
-function merge({ ranks }, word, wantsSteps) {
-  let pieces = word;
-  const steps = [];
-  for (;;) {
-    let best = { rank: Infinity };
-    for (let at = 0; at + 1 < pieces.length; at += 1) {
-      const rank = ranks.get(`${pieces[at]} ${pieces[at + 1]}`);
-      if (rank < best.rank) best = { rank, at };
+function bpe(has, facts, { merges }) {
+  const ranks = new Map(merges.map((pair, rank) => [Array.isArray(pair) ? pair.join(' ') : pair, rank]));
+  return (word, wantsSteps) => {
+    let pieces = word;
+    const steps = [];
+    for (;;) {
+      let best = { rank: Infinity };
+      for (let at = 0; at + 1 < pieces.length; at += 1) {
+        const rank = ranks.get(`${pieces[at]} ${pieces[at + 1]}`);
+        if (rank < best.rank) best = { rank, at };
+      }
+      if (best.rank === Infinity) break;
+      const pair = pieces.slice(best.at, best.at + 2);
+      if (wantsSteps) steps.push({ pieces_before: pieces, pair, rank: best.rank });
+      pieces = [...pieces.slice(0, best.at), pair.join(''), ...pieces.slice(best.at + 2)];
     }
-    if (best.rank === Infinity) break;
-    const pair = pieces.slice(best.at, best.at + 2);
-    if (wantsSteps) steps.push({ pieces_before: pieces, pair, rank: best.rank });
-    pieces = [...pieces.slice(0, best.at), pair.join(''), ...pieces.slice(best.at + 2)];
-  }
-  return { pieces: pieces.map((token) => ({ token, length: [...token].length })), steps };
+    return { pieces: pieces.map((token) => ({ token, length: [...token].length })), steps };
+  };
 }
 
 /** Unigram: of all splits the one with the largest sum of log-probabilities (Kudo 2018, section 3.2). */
-function bestPath({ scores, longestPiece, leastScore, unknown }, word) {
-  const totals = [0];
-  const ending = [[]]; // at each offset the pieces that end there, [piece, its score, the total], the best first
-  for (let end = 1; end <= word.length; end += 1) {
-    const here = [];
-    const add = (piece, start, score) => here.push([piece, score, totals[start] + score]);
-    for (let start = Math.max(0, end - longestPiece); start < end; start += 1) {
-      const piece = word.slice(start, end).join('');
-      if (scores.has(piece)) add(piece, start, scores.get(piece));
+function unigram(has, { special: { unk } }, { vocab }) {
+  const scores = new Map(vocab);
+  const [longest, least] = vocab.reduce(([length, lowest], [piece, score]) =>
+    [Math.max(length, piece.length), Math.min(lowest, score)], [1, 0]);
+  return (word) => {
+    const totals = [0];
+    const ending = [[]]; // at each offset the pieces that end there, [piece, its score, the total], the best first
+    for (let end = 1; end <= word.length; end += 1) {
+      const here = [];
+      const add = (piece, start, score) => here.push([piece, score, totals[start] + score]);
+      for (let start = Math.max(0, end - longest); start < end; start += 1) {
+        const piece = word.slice(start, end).join('');
+        if (scores.has(piece)) add(piece, start, scores.get(piece));
+      }
+      if (!scores.has(word[end - 1])) add(word[end - 1], end - 1, least - UNKNOWN_PENALTY);
+      here.sort((one, other) => other[2] - one[2]);
+      ending.push(here);
+      totals.push(here[0][2]);
     }
-    if (!scores.has(word[end - 1])) add(word[end - 1], end - 1, leastScore - UNKNOWN_PENALTY);
-    here.sort((one, other) => other[2] - one[2]);
-    ending.push(here);
-    totals.push(here[0][2]);
-  }
-  const [pieces, steps] = [[], []];
-  for (let end = word.length; end; end -= pieces[0].length) {
-    steps.unshift({ candidates: ending[end] });
-    const [[piece]] = ending[end];
-    pieces.unshift({ token: scores.has(piece) ? piece : unknown, length: [...piece].length });
-  }
-  for (let at = pieces.length - 1; at > 0; at -= 1) {
-    if (pieces[at].token !== unknown || pieces[at - 1].token !== unknown) continue;
-    pieces[at - 1].length += pieces[at].length; // unknown characters in a row are one token
-    pieces.splice(at, 1);
-  }
-  return { pieces, steps };
+    const [pieces, steps] = [[], []];
+    for (let end = word.length; end;) {
+      const [[piece]] = ending[end];
+      const token = scores.has(piece) ? piece : unk;
+      const length = [...piece].length;
+      steps.unshift({ candidates: ending[end] });
+      if (token === unk && pieces[0]?.token === unk) pieces[0].length += length; // in a row they are one token
+      else pieces.unshift({ token, length });
+      end -= length;
+    }
+    return { pieces, steps };
+  };
 }
 
-const SPLITS = { wordpiece: longestMatch, bpe: merge, unigram: bestPath };
+const ALGORITHMS = { wordpiece, bpe, unigram };
 
 /** Lengths of A and B in `room` tokens: one token at a time goes from the end of the longer text, from B if equal
  * (google-research/bert, run_classifier.py, _truncate_seq_pair). */
 function truncatedLengths(a, b, room) {
-  const excess = Math.max(0, a + b - room);
-  const difference = Math.min(excess, Math.abs(a - b));
-  const [longA, longB] = a > b ? [a - difference, b] : [a, b - difference];
-  const rest = excess - difference;
-  return [longA - Math.floor(rest / 2), longB - (rest - Math.floor(rest / 2))];
+  let [keptA, keptB] = [a, b];
+  while (keptA + keptB > room) {
+    if (keptA > keptB) keptA -= 1;
+    else keptB -= 1;
+  }
+  return [keptA, keptB];
 }
 
-/** A tokenizer from `tokenizer.json` by the library's class, and `facts` that Python knows of it. */
-export function makeTokenizer(Library, json, facts) {
-  const backend = new Library(json, {});
+/** A tokenizer from `tokenizer.json` by the library, and `facts` that Python knows of it. */
+export function makeTokenizer(library, json, facts) {
+  const backend = new library.Tokenizer(json, {});
+  const { byte_encoder: bytes } = new library.ByteLevelPreTokenizer({}); // a printable character for each byte
+  const toBytes = (text) => Array.from(new TextEncoder().encode(text), (byte) => bytes[byte]).join('');
   const { algorithm, special } = facts;
-  const { model } = json;
-  const added = new Map(json.added_tokens.map((token) => [token.content, token]));
-  const idOf = (token) => added.get(token)?.id ?? backend.token_to_id(token);
+  const idOf = (token) => backend.token_to_id(token);
   const names = [];
   for (const [token, id] of backend.get_vocab()) names[id] = token;
-  for (const { content, id } of json.added_tokens) names[id] = content;
-  const scores = new Map(algorithm === 'unigram' ? model.vocab : []);
-  const rules = {
-    has: (token) => backend.token_to_id(token) !== undefined,
-    unknown: special.unk,
-    prefix: facts.prefix,
-    longestWord: facts.longest_word,
-    ranks: new Map((model.merges ?? []).map((pair, rank) => [Array.isArray(pair) ? pair.join(' ') : pair, rank])),
-    scores,
-    longestPiece: Math.max(1, ...[...scores.keys()].map((piece) => piece.length)),
-    leastScore: [...scores.values()].reduce((least, score) => Math.min(least, score), 0),
-  };
+  const splitWord = ALGORITHMS[algorithm]((token) => idOf(token) !== undefined, facts, json.model);
   const isByteLevel = algorithm === 'bpe';
   const stages = json.pre_tokenizer?.pretokenizers ?? [json.pre_tokenizer];
   const leavesSpaces = stages.every((stage) => stage?.type !== 'WhitespaceSplit');
-  const marksSpaces = stages.some((stage) => stage?.type === 'Metaspace');
-  // The library leaves this to its model.
-  const isSplitAtMarks = stages.some((stage) => stage?.type === 'Metaspace' && stage.split !== false);
+  const marking = stages.find((stage) => stage?.type === 'Metaspace');
   const literal = json.added_tokens.filter(({ normalized }) => !normalized)
     .sort((one, other) => other.content.length - one.content.length);
-  const pattern = new RegExp(literal.map(({ content, lstrip, rstrip }) => {
+  const literals = new RegExp(`(${literal.map(({ content, lstrip, rstrip }) => {
     const space = `[${WHITE_SPACE}]*`;
     return `${lstrip ? space : ''}${escapeRegExp(content)}${rstrip ? space : ''}`;
-  }).join('|') || '(?!)', 'gu');
+  }).join('|') || '(?!)'})`, 'u');
 
-  /** Normalize; `origins` has for each character of the result the place of the one that it came from. */
-  function normalize(characters) {
-    if (!backend.normalizer) return { normalized: characters, origins: characters.map((_, at) => at) };
-    const whole = [...backend.normalizer(characters.join(''))];
-    const byParts = (parts) => {
-      const [normalized, origins] = [[], []];
-      let at = 0;
-      for (const part of parts) {
-        const size = [...part].length;
-        [...backend.normalizer(part)].forEach((character, place) => {
-          normalized.push(character);
-          origins.push(at + Math.min(place, size - 1));
-        });
+  /** Normalize the part of a text that begins at `from`: its characters, [character, start, end], with the places in
+   * the text that they came from. */
+  function normalize(part, from) {
+    const normalizer = backend.normalizer ?? ((text) => text);
+    const text = part.join('');
+    const whole = [...normalizer(text)];
+    // In the library that a model was trained with, Σ is σ at a word's end, too.
+    const plain = (characters) => characters.join('').replaceAll('ς', 'σ');
+    let aligned = [];
+    for (const pieces of [part, Array.from(graphemes.segment(text), ({ segment }) => segment)]) {
+      let at = from;
+      aligned = pieces.flatMap((piece) => {
+        const size = [...piece].length;
+        const characters = [...normalizer(piece)];
+        const composed = Math.max(0, size - characters.length); // marks that the first one has taken up
+        const start = at;
         at += size;
-      }
-      return { normalized, origins };
-    };
-    const plain = (list) => list.join('').replaceAll('ς', 'σ');
-    const isSame = ({ normalized }) => plain(normalized) === plain(whole);
-    let aligned = byParts(characters); // in the library that a model was trained with, Σ is σ at a word's end, too
-    if (isSame(aligned)) return aligned;
-    const clusters = new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(characters.join(''));
-    aligned = byParts([...clusters].map(({ segment }) => segment));
-    if (isSame(aligned)) return aligned;
+        return characters.map((character, place) => {
+          const origin = start + (place && Math.min(size - 1, place + composed));
+          return [character, origin, origin + 1];
+        });
+      });
+      if (plain(aligned.map(([character]) => character)) === plain(whole)) return aligned;
+    }
     // Rules for a whole text take away or put in: each character is the next one of its kind, else it follows.
-    let [place, last] = [0, -1];
-    const origins = whole.map((character) => {
-      const next = aligned.normalized.indexOf(character, place);
-      const isNear = next >= 0 && next < place + 64;
-      if (isNear) place = next + 1;
-      last = isNear ? aligned.origins[next] : Math.min(last + 1, characters.length - 1);
+    let [next, last] = [0, from - 1];
+    const starts = whole.map((character) => {
+      const found = aligned.slice(next, next + 64).findIndex(([other]) => other === character);
+      if (found >= 0) next += found + 1;
+      last = found >= 0 ? aligned[next - 1][1] : Math.min(last + 1, from + part.length - 1);
       return last;
     });
-    whole.forEach((character, at) => { // a space stands for the last of several
-      const before = origins[at + 1] - 1;
-      if (isSpace(character) && before > origins[at] && isSpace(characters[before])) origins[at] = before;
+    return whole.map((character, at) => { // a space stands for the last of several
+      const before = starts[at + 1] - 1;
+      const isLast = isSpace(character) && before > starts[at] && isSpace(part[before - from]);
+      const start = isLast ? before : starts[at];
+      return [character, start, start + 1];
     });
-    return { normalized: whole, origins };
   }
 
-  /** The words of a part of a text: {word: characters, places: for each the place in the text, null if put in}. */
+  /** The words of normalized characters, each a list of such. */
   function wordsOf(characters) {
-    const { normalized, origins } = normalize(characters);
-    if (!normalized.length) return [];
-    const words = backend.pre_tokenizer ? backend.pre_tokenizer(normalized.join(''), { section_index: 0 })
-      : [normalized.join('')];
-    let units = normalized.map((character, at) => [character, origins[at]]);
-    if (isByteLevel) {
-      units = units.flatMap(([character, at]) => [...utf8.encode(character)].map((byte) => [BYTES[byte], at]));
-    }
+    const text = characters.map(([character]) => character).join('');
+    const words = backend.pre_tokenizer ? backend.pre_tokenizer(text, { section_index: 0 }) : [text];
+    const units = !isByteLevel ? characters : characters.flatMap(([character, ...place]) =>
+      [...toBytes(character)].map((byte) => [byte, ...place]));
     let next = 0;
-    const isMark = (character) => marksSpaces && character === '▁';
-    const matches = (unit, character) => unit === character || (isMark(character) && isSpace(unit));
-    return words.flatMap((text) => (isSplitAtMarks ? text.split(/(?=▁)/u) : [text])).map((text) => {
-      const word = [...text];
-      const places = word.map((character) => {
-        let at = next;
-        const canSkip = !isByteLevel && !isMark(character);
-        while (canSkip && at < units.length && !matches(units[at][0], character) && isSpace(units[at][0])) at += 1;
-        if (at >= units.length || !matches(units[at][0], character)) return null;
-        if (isMark(character) && !leavesSpaces) while (isSpace(units[at + 1]?.[0] ?? '')) at += 1;
-        next = at + 1;
-        return units[at][1];
-      });
-      return { word, places };
-    });
+    return words.map((word) => [...word].map((character) => {
+      let at = next;
+      while (at < units.length && units[at][0] !== character && isSpace(units[at][0])) at += 1;
+      if (units[at]?.[0] !== character) { // it has been put in
+        const place = units[next]?.[1] ?? units.at(-1)[2];
+        return [character, place, place];
+      }
+      next = at + 1;
+      return units[at];
+    }));
   }
 
-  /** The words of a text with their tokens: {word, normalized, start, end, isAdded, pieces, steps}. */
+  /** The same for SentencePiece, which the library does not split at its marks. */
+  function markedWords(characters) {
+    const words = [];
+    let isFirst = true;
+    for (const [character, ...place] of characters) {
+      const isMark = character === MARK || character === ' ';
+      if (!leavesSpaces && isSpace(character)) isFirst = true;
+      else {
+        const isPutIn = isFirst && !isMark && marking.prepend_scheme !== 'never';
+        if (isFirst || (isMark && marking.split !== false)) words.push(isPutIn ? [[MARK, place[0], place[0]]] : []);
+        words.at(-1).push([isMark ? MARK : character, ...place]);
+        isFirst = false;
+      }
+    }
+    return words;
+  }
+
+  /** The words of a text with their tokens: {word, length, pieces, steps}, with the `length` of the
+   * normalized word. */
   function split(text, { wantsSteps = false, isPlain = false } = {}) {
-    const well = text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd');
-    const result = [];
+    const well = text.toWellFormed();
     const characters = [...well];
-    const addPlain = (from, to) => {
-      for (const { word, places } of wordsOf(characters.slice(from, to))) {
-        const { pieces, steps } = SPLITS[algorithm](rules, word, wantsSteps);
-        const known = (list) => list.filter((place) => place !== null).map((place) => place + from);
+    const textAt = (start, end) => characters.slice(...trimSpan(characters, start, end)).join('');
+    const plainWords = (from, to) => {
+      if (from === to) return [];
+      const normalized = normalize(characters.slice(from, to), from);
+      return (marking ? markedWords : wordsOf)(normalized).map((word) => {
+        const { pieces, steps } = splitWord(word.map(([character]) => character), wantsSteps);
         let at = 0;
         const tokens = pieces.map(({ token, length }) => {
-          const of = known(places.slice(at, at + length));
-          const before = known(places.slice(0, at)).at(-1);
+          const [[, start]] = word.slice(at);
           at += length;
-          const none = before === undefined ? known(places)[0] ?? from : before + 1;
-          return { token, id: idOf(token) ?? facts.unk_id, start: of[0] ?? none,
-            end: of.length ? of.at(-1) + 1 : none };
+          return { token, id: idOf(token) ?? facts.unk_id, start, end: word[at - 1][2] };
         });
-        const all = known(places);
-        const [start, end] = trimSpan(characters, all[0] ?? from, all.length ? all.at(-1) + 1 : from);
-        result.push({ word: characters.slice(start, end).join(''), normalized: word.join(''), start, end,
-          isAdded: false, pieces: tokens, steps });
-      }
+        return { word: textAt(word[0][1], word.at(-1)[2]), length: word.length, pieces: tokens, steps };
+      });
     };
-    let done = 0;
-    let [units, points] = [0, 0]; // a place in the text in units of 16 bits, and in code points
-    const pointsTo = (index) => {
-      points += [...well.slice(units, index)].length;
-      units = index;
-      return points;
-    };
-    for (const match of isPlain ? [] : well.matchAll(pattern)) {
-      const from = pointsTo(match.index);
-      const to = pointsTo(match.index + match[0].length);
-      addPlain(done, from);
-      const [start, end] = trimSpan(characters, from, to);
-      const token = characters.slice(start, end).join('');
-      result.push({ word: token, normalized: token, start, end, isAdded: true, steps: [],
-        pieces: [{ token, id: idOf(token), start: from, end: to }] });
-      done = to;
-    }
-    addPlain(done, characters.length);
-    return result;
+    let to = 0;
+    return (isPlain ? [well] : well.split(literals)).flatMap((part, place) => { // every second one is an added token
+      const from = to;
+      to += [...part].length;
+      if (place % 2 === 0) return plainWords(from, to);
+      const token = textAt(from, to);
+      return [{ word: token, length: 1, steps: [], pieces: [{ token, id: idOf(token), start: from, end: to }] }];
+    });
   }
 
   /** The tokens of one text: {token, id, offsets, word}; `isPlain` reads names of special tokens as any text. */
@@ -266,7 +246,7 @@ export function makeTokenizer(Library, json, facts) {
       const { token, id, start, end } = piece;
       let span = trimSpan(characters, start, end);
       if (!characters.slice(start, end).some((character) => !isSpace(character))) span = [end, end];
-      else if (token === '▁') span = [start, start];
+      else if (token === MARK) span = [start, start];
       return { token: names[id] ?? token, id, offsets: span, word };
     }));
     if (algorithm === 'unigram') tokens = splitAtPunctuation(tokens, characters);
@@ -295,11 +275,9 @@ export function makeTokenizer(Library, json, facts) {
 
   /** A token as it stands in a text: "café" for BPE's "ĠcafÃ©", "ing" for WordPiece's "##ing". */
   function textOf(id) {
-    const token = names[id] ?? '';
-    if (added.has(token)) return token.trim();
-    if (isByteLevel) return fromBytes(token).trim();
-    if (algorithm === 'unigram') return token.replaceAll('▁', ' ').trim();
-    return facts.prefix && token.startsWith(facts.prefix) ? token.slice(facts.prefix.length) || token : token;
+    if (!(id in names)) return '';
+    const text = backend.decode([id], { clean_up_tokenization_spaces: false }).trim();
+    return facts.prefix && text.startsWith(facts.prefix) ? text.slice(facts.prefix.length) || text : text;
   }
 
   /** What to call a token: its text, or its spelling in the vocabulary where the text says less. */
@@ -311,9 +289,8 @@ export function makeTokenizer(Library, json, facts) {
 
   /** The ids of the tokens with a name: the one after a space first, then the one without. */
   function idsNamed(name) {
-    const bytes = (text) => [...utf8.encode(text)].map((byte) => BYTES[byte]).join('');
-    let spellings = algorithm === 'wordpiece' ? [name] : [`▁${name}`, name];
-    if (algorithm === 'bpe') spellings = [bytes(` ${name}`), `▁${name}`, bytes(name), name];
+    const spellings = { wordpiece: [name], unigram: [MARK + name, name],
+      bpe: [toBytes(` ${name}`), MARK + name, toBytes(name), name] }[algorithm];
     return [...new Set(spellings.map(idOf).filter((id) => id !== undefined))];
   }
 
@@ -343,7 +320,7 @@ export function makeTokenizer(Library, json, facts) {
   /** The steps of the words of a text. */
   function explain(text) {
     const words = split(text, { wantsSteps: true });
-    const most = Math.max(0, ...words.map(({ normalized }) => [...normalized].length));
+    const most = Math.max(0, ...words.map(({ length }) => length));
     if (algorithm !== 'wordpiece' && most > LONGEST_MERGED_WORD) {
       const size = `${whole(most)} ${isByteLevel ? 'bytes' : 'characters'}`;
       throw new Error(`A word of ${size} is too long to show how it is split: shorten it to `
@@ -353,7 +330,7 @@ export function makeTokenizer(Library, json, facts) {
   }
 
   return { ...facts, encode, explain, tokensOf, textOf, nameOf, idsNamed, singleToken, maskAdvice, token,
-    size: names.length, idOf: (name) => idOf(name),
+    size: names.length, idOf,
     maskPositions: ({ ids }) => ids.flatMap((id, at) => (id === facts.mask_id ? [at] : [])),
     /** The positions of the texts' own tokens but the mask token. */
     unmaskedPositions: ({ ids, special_tokens_mask: special }) =>
@@ -365,7 +342,8 @@ function splitAtPunctuation(tokens, characters) {
   let [before, number, lastCharacter] = [null, -1, ''];
   return tokens.map((one) => {
     const inside = characters.slice(...one.offsets);
-    const isBoundary = lastCharacter && inside.length && (isPunctuation(lastCharacter) || isPunctuation(inside[0]));
+    const isBoundary = lastCharacter && inside.length
+      && [lastCharacter, inside[0]].some((character) => PUNCTUATION.test(character));
     if (one.word !== before || isBoundary) [number, lastCharacter] = [number + 1, ''];
     lastCharacter = inside.at(-1) ?? lastCharacter;
     before = one.word;

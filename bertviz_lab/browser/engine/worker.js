@@ -17,7 +17,7 @@ const CANCELLED = 'The question was cancelled.';
 const PROGRESS_EVERY = 60; // milliseconds between two times that other messages are read
 
 let site = null;
-let libraries = null; // a promise of ONNX Runtime Web and of the class of tokenizers
+let libraries = null; // a promise of ONNX Runtime Web and of the library of tokenizers
 let place = { base: '', packed: {} }; // where files are: an address, and texts of a single file
 const opened = new Map(); // name of a model -> a promise of it
 const traces = new Map(); // attention that the page may ask further layers of
@@ -43,12 +43,12 @@ async function load(name) {
 }
 
 async function loadLibraries({ runtime, tokenizers }) {
-  const [ort, { Tokenizer }, wasm] = await Promise.all([runtime, tokenizers]
+  const [ort, library, wasm] = await Promise.all([runtime, tokenizers]
     .map((name) => import(globalThis.libraries?.[name] ?? name)).concat(load(site.files.wasm)));
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.wasmBinary = wasm;
   ort.env.logLevel = 'error';
-  return { ort, Tokenizer };
+  return { ort, library };
 }
 
 async function open(asked) {

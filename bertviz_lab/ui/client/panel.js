@@ -239,14 +239,14 @@ export function makePanel(view, body, prefix = view.id) {
       });
       return part;
     },
-    /** A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `fields()`
-     * what is above the drawing. */
+    /** A fold with one drawing, of the answer to `question`; `more()` is, or resolves to, what is asked besides
+     * the input, `fields()` is what is above the drawing. */
     foldOf(name, title, [kind, label, options], question, { more = () => ({}), fields = null } = {}) {
       return panel.fold(name, title, (host) => {
         const drawing = panel.drawing(kind, label, options);
         if (fields) host.append(h('div.fields', ...fields().map(({ node }) => node)));
         host.append(drawing.host);
-        return () => panel.show(drawing, question, more());
+        return async () => panel.show(drawing, question, await more());
       });
     },
     /** Draw again what is in sight, and the rest when it comes into sight. */

@@ -143,7 +143,7 @@ def test_the_end_waits_for_what_is_computed() -> None:
 
 _LONG = "the old king of france was a man of letters " * 30  # about as long as is answered at all
 _ABANDONED, _PATIENCE = 24, 0.5
-_SURPRISAL = {"model": "wiki-mini", "text_b": "", "hidden": []}
+_SURPRISAL = {"model": "wiki-mini", "text_b": "", "positions": 0}
 
 
 @pytest.fixture(scope="module")

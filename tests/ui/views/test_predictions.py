@@ -1,7 +1,6 @@
 """Predictions: masked tokens, words masked by a click, the next sentence, and tasks of fine-tuned models."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,11 @@ from bertviz_lab import (
     InputError,
     Tokenizer,
     interpret,
+    save_checkpoint,
 )
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.views.predictions import view as masked_words
 from bertviz_lab.ui.views.predictions.view import QUESTIONS
 from tests.charts import shown
-from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
 
 TEXT = "the red cat sat on the mat"
@@ -32,16 +30,6 @@ def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", mode
     texts = {"model": model, "text_a": text_a, "text_b": text_b}
     answer = QUESTIONS[name].ask(session, texts | more)
     return shown(answer) if isinstance(answer, str) else answer
-
-
-def position_of(session: AppState, surface: str, text_a: str, text_b: str = "") -> int:
-    columns = ask(session, "mlm", text_a, text_b, **LIST)["columns"]
-    return next(place for place, column in enumerate(columns) if column["surface"] == surface)
-
-
-def toggle(session: AppState, position: Any, text_a: str, text_b: str = "", hidden: tuple[str, ...] = ()) -> Any:
-    answer = ask(session, "toggle_mask", text_a, text_b, hidden=list(hidden), position=position)
-    return answer["text_a"], answer["text_b"], answer["hidden"]
 
 
 def test_the_likeliest_tokens_are_those_of_fill_mask_for_both_texts(session: AppState) -> None:
@@ -67,92 +55,26 @@ def test_a_text_without_a_masked_token_is_shown_to_be_clicked(session: AppState)
     assert [column["surface"] for column in payload["columns"]].count("the") == 2
 
 
-def test_a_click_masks_a_word_and_another_brings_it_back(session: AppState) -> None:
-    first = toggle(session, position_of(session, "cat", TEXT), TEXT)
-    assert first == ("the red [MASK] sat on the mat", "", ["cat"])
-    second = toggle(session, position_of(session, "red", first[0]), first[0], hidden=("cat",))
-    assert second == ("the [MASK] [MASK] sat on the mat", "", ["red", "cat"])
-    masks = [mask["position"] for mask in ask(session, "mlm", second[0], **LIST)["masks"]]
-    third = toggle(session, masks[1], second[0], hidden=("red", "cat"))
-    assert third == ("the [MASK] cat sat on the mat", "", ["red"])
-
-
-def test_words_of_both_texts_are_masked_and_brought_back(session: AppState) -> None:
-    first = toggle(session, position_of(session, "book", A, B), A, B)
-    assert first == (A, "she gave him the [MASK]", ["book"])
-    second = toggle(session, position_of(session, "cat", *first[:2]), *first[:2], hidden=("book",))
-    assert second == ("the red [MASK] sat", "she gave him the [MASK]", ["cat", "book"])
-    masks = [mask["position"] for mask in ask(session, "mlm", *second[:2], **LIST)["masks"]]
-    assert toggle(session, masks[1], *second[:2], hidden=("cat", "book")) == ("the red [MASK] sat", B, ["cat"])
-
-
-def test_a_click_masks_a_whole_word_of_several_pieces(session: AppState) -> None:
-    text = "the dogs slept unbelievably well"
-    tokens = session.models.open().tokenizer.encode(text).tokens
-    position = next(place for place, token in enumerate(tokens) if token.startswith("##"))
-    masked, _, hidden = toggle(session, position, text)
-    assert masked.count("[MASK]") == 1
-    assert masked.replace("[MASK]", hidden[0]) == text
-
-
-@pytest.mark.parametrize("model_type", ["electra", "roberta", "modernbert", "xlm-roberta"])
-def test_a_click_masks_neither_the_space_nor_the_punctuation_beside_a_word(model_type: str, tmp_path: Path) -> None:
-    checkpoint = family_checkpoint(model_type, tmp_path)
-    text = "they saw Qxz, and sat"
-    for position, (start, end) in enumerate(checkpoint.tokenizer.encode(text).offsets):
-        if text[start:end] and text[start:end] in "Qxz":
-            masked = masked_words.toggle(checkpoint, text, "", [], position)
-            assert masked["text_a"] == f"they saw {checkpoint.tokenizer.special.mask}, and sat"
-            assert masked["hidden"] == ["Qxz"]
-
-
-def test_a_masked_token_that_was_typed_is_filled_with_the_top_prediction(session: AppState) -> None:
-    predicted = ask(session, "mlm", "the [MASK] cat", **LIST)["masks"][0]["candidates"][0]["token"]
-    assert toggle(session, 2, "the [MASK] cat") == (f"the {predicted.removeprefix('##')} cat", "", [])
-
-
 @pytest.mark.parametrize(("algorithm", "token"), [("bpe", "ĠcafÃ©"), ("bpe", "cafÃ©"), ("wordpiece", "café")])
-def test_what_is_filled_in_is_the_word_and_not_the_bytes_of_its_token(algorithm: Any, token: str) -> None:
-    text = "the [MASK] est fermé"
+def test_what_is_filled_in_is_the_word_and_not_the_bytes_of_its_token(
+    session: AppState, algorithm: Any, token: str
+) -> None:
     tokenizer = Tokenizer.train(["café the café est fermé"] * 200, vocab_size=400, algorithm=algorithm, lowercase=False)
     checkpoint = little_checkpoint(kind=BertForMaskedLM, tokenizer=tokenizer)
     checkpoint.model.mlm.bias.data[tokenizer.id(token)] = 100
-    position = tokenizer.encode(text).mask_positions(tokenizer.mask_id)[0]
-    assert masked_words.toggle(checkpoint, text, "", [], position)["text_a"] == "the café est fermé"
-    assert masked_words.fill(checkpoint, text, "", []) == ("the café est fermé", "")
+    save_checkpoint(checkpoint, session.settings.checkpoints / "french")
+    assert ask(session, "guesses", "the [MASK] est fermé [MASK]", model="french") == ["café", "café"]
 
 
-@pytest.mark.parametrize("position", [-3, 0, 999, "x", None])
-def test_a_click_on_what_is_not_there_is_answered_with_a_sentence(session: AppState, position: Any) -> None:
-    with pytest.raises(InputError):
-        toggle(session, position, TEXT)
+def test_the_strip_of_surprisal_says_whether_its_tokens_are_in_the_places_of_the_input(session: AppState) -> None:
+    count = len(session.models.open().tokenizer.encode(TEXT))
+    assert [ask(session, "surprisal", positions=count + more)["linked"] for more in (0, 1)] == [True, False]
 
 
 def test_masked_tokens_are_filled_jointly(session: AppState) -> None:
     text = "the [MASK] cat [MASK] on the mat"
     best = interpret.joint_fill(session.models.open(), text, beams=8).joint[0]
     assert " · ".join(best.tokens) in json.dumps(ask(session, "joint", text), ensure_ascii=False)
-
-
-def test_masked_tokens_are_filled_before_the_surprisal_is_measured(session: AppState) -> None:
-    text = "the red [MASK] sat on the [MASK]"
-    masks = ask(session, "mlm", text, **LIST)["masks"]
-    first, second = (mask["candidates"][0]["token"].removeprefix("##") for mask in masks)
-    for hidden, filled in (
-        ([], f"the red {first} sat on the {second}"),
-        (["cat", ""], f"the red cat sat on the {second}"),
-        (["cat"], f"the red {first} sat on the {second}"),  # not as many words as masked tokens
-    ):
-        assert (
-            ask(session, "surprisal", text, hidden=hidden)["rows"]
-            == ask(session, "surprisal", filled, hidden=[])["rows"]
-        )
-
-
-def test_the_strip_of_surprisal_says_whether_its_tokens_stand_where_those_of_the_input_do(session: AppState) -> None:
-    text = "the red [MASK] sat on the mat"
-    assert ask(session, "surprisal", text, hidden=["cat"])["linked"]
-    assert not ask(session, "surprisal", text, hidden=["bank"])["linked"]
 
 
 def test_a_second_model_stands_beside_the_first(session: AppState) -> None:

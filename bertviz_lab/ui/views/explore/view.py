@@ -101,10 +101,11 @@ def download(state: AppState, model: ModelName) -> None:
 
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """Return the encoding of the input, and a note where the text is too long."""
+    """Return the encoding of the input, how its model spells `mask`, and a note where the text is too long."""
     checkpoint = state.models.open(model)
     encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
-    return {"encoding": encoding, "note": checkpoint.encoding_warning(encoding)}
+    mask = checkpoint.tokenizer.special.mask
+    return {"encoding": encoding, "mask": mask, "note": checkpoint.encoding_warning(encoding)}
 
 
 def random_text(state: AppState, visitor: Visitor, model: ModelName, texts: list[Text]) -> str:

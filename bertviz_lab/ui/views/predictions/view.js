@@ -1,15 +1,16 @@
 // Predictions: what the model makes of the text. Which parts there are depends on the model's heads.
 
 import { h, setText } from 'lab/client/dom.js';
+import { makeMaskedWords } from 'lab/views/predictions/masked_words.js';
 
 export function mount(panel) {
   const { page } = panel;
-  let hidden = []; // the words behind the masked tokens, so that a click brings them back
+  const masked = makeMaskedWords(page);
   const settings = panel.settings({ top_k: 5, word: '' }, () => mlm.redraw());
-  const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask },
-    linked: true });
+  const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', linked: true,
+    events: { toggle_mask: ({ position }) => masked.toggle(position).catch(({ message }) => mlm.say(message)) } });
   const chart = (label, id) => panel.drawing('chart', label, { id });
-  const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
+  const passage = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
   const labels = chart('Prediction', 'task-labels');
   const verdict = chart('Next-sentence prediction', 'nsp-verdict');
   const comparison = chart('Two models', 'fill-comparison');
@@ -20,12 +21,12 @@ export function mount(panel) {
   const knobs = h('div.fields', topK.node, word.node);
 
   const lacking = h('p.quiet', { hidden: true });
-  panel.part([lacking, labels.host, marked.host], async () => {
+  panel.part([lacking, labels.host, passage.host], async () => {
     const { task: architecture, note } = await heads();
     setText(lacking, note);
     labels.host.hidden = architecture !== 'BertForSequenceClassification';
-    marked.host.hidden = !architecture || !labels.host.hidden;
-    if (architecture) await panel.show(labels.host.hidden ? marked : labels, 'task');
+    passage.host.hidden = !architecture || !labels.host.hidden;
+    if (architecture) await panel.show(labels.host.hidden ? passage : labels, 'task');
   });
   const mlm = panel.part([bars.host, knobs], async () => {
     const able = (await heads()).mlm;
@@ -58,7 +59,7 @@ export function mount(panel) {
       'joint'),
     panel.foldOf('surprisal', 'Surprisal (pseudo-log-likelihood)',
       ['tokens', 'Surprisal of each token', { id: 'fill-surprisal', linked: true }], 'surprisal',
-        { more: () => ({ hidden }) }),
+        { more: masked.filled }),
   ];
   for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 
@@ -71,12 +72,5 @@ export function mount(panel) {
       known.delete(model);
       throw error;
     });
-  }
-
-  async function toggleMask({ position }) {
-    const answer = await panel.ask('toggle_mask', { hidden, position }).catch((error) => mlm.say(error.message));
-    if (!answer) return;
-    ({ hidden } = answer);
-    page.set({ text_a: answer.text_a, text_b: answer.text_b });
   }
 }
