@@ -9,10 +9,12 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.ui.languages import language_of, translated
 from bertviz_lab.ui.lessons import LESSONS, Lesson, Place
+from bertviz_lab.ui.lessons.exam import COUNT, task_of
+from bertviz_lab.ui.lessons.lesson import TOWN
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, reload
+from tests.browser import PageLog, complaints, reload
 from tests.ui.pages import Served, serve
 
 MEASURING = 60_000  # milliseconds until a lesson is measured on a busy machine
@@ -122,6 +124,43 @@ def test_lessons_from_start_to_finish(
     expect(page.locator("#lessons .side")).to_contain_text(done)
     expect(page.locator("#lessons h2")).to_have_text(lessons[-1].title)
     expect(page.locator("#lessons .verdict")).to_be_visible()
+
+
+def test_the_exam_is_taken_by_keys_with_a_hint_and_ends_with_a_certificate(
+    page: Page, page_log: PageLog, served: Served
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{served[0]}?lesson=exam")
+    tasks = page.locator(".exam-task")
+    expect(tasks).to_have_count(COUNT, timeout=MEASURING)
+    assert complaints(page, "lessons") == []
+    seed = page.evaluate("() => JSON.parse(localStorage.getItem('bertviz-lab-exam')).seed")
+    task = tasks.nth(3)  # the parameters
+    keys = [str(field.key) for field in task_of(seed, 4, served[1].models.open(TOWN)).fields]
+    task.get_by_role("textbox").first.press_sequentially(keys[0])
+    task.get_by_role("button", name="Hint").press("Enter")
+    expect(task.locator(".hint-text")).to_be_focused()
+    expect(task.get_by_role("textbox").first).to_have_value(keys[0])
+    for box, key in zip(task.get_by_role("textbox").all(), keys, strict=True):
+        box.fill(key)
+    reload(page, page_log)  # drafts and hints are kept
+    expect(task.get_by_role("textbox").last).to_have_value(keys[-1], timeout=MEASURING)
+    task.get_by_role("textbox").last.press("Enter")
+    expect(task.get_by_role("heading")).to_contain_text("8 of 10 points")
+    expect(task.get_by_role("heading")).to_be_focused()
+    first = tasks.first
+    first.get_by_role("button", name="Hand in").click()
+    expect(first.locator(".status")).to_contain_text("Some answers are empty")
+    first.get_by_role("button", name="Hand in").click()
+    expect(first.locator(".said").first).to_contain_text("The answer: [CLS]")
+    expect(page.get_by_text("2 of 10 tasks handed in, 8 points.")).to_be_visible()
+    assert complaints(page, "lessons") == []
+    page.get_by_label("Your name").fill("Ada")
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Open the certificate").click()
+    expect(opened.value.get_by_text("8 of 100 points")).to_be_visible()
+    expect(opened.value.locator(".name")).to_have_text("Ada")
+    assert (page_log.errors, page_log.outside) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,13 @@ def test_a_leader_calls_a_room_lets_it_predict_reveals_and_resets(
         for page in people:
             expect(page.locator("#lessons h2")).to_have_text(LESSONS[0].title, timeout=WAITING)
             expect(page.locator("#lessons .side")).not_to_contain_text("done")
+
+        leader.get_by_role("button", name="Call to the exam, after them").click()
+        task = people[0].locator(".exam-task").nth(8)
+        expect(people[1].locator("#lessons h2")).to_have_text("Final exam", timeout=WAITING)
+        for _ in range(2):  # the first press warns of empty answers
+            task.get_by_role("button", name="Hand in").click(timeout=WAITING)
+        expect(leader.locator("tr", has_text="BERT, GPT or T5")).to_contain_text("0% of 1", timeout=WAITING)
         page_log.errors = [error for error in page_log.errors if "net::ERR_ABORTED" not in error]
     assert (page_log.errors, page_log.outside) == ([], [])
 

@@ -12,8 +12,9 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.new_run import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.languages import ENGLISH, Language, languages, translated
+from bertviz_lab.ui.languages import ENGLISH, Language, Number, languages, translated
 from bertviz_lab.ui.lessons import LESSONS, Lesson
+from bertviz_lab.ui.lessons.exam import POINTS, TITLES
 from bertviz_lab.ui.lessons.measuring import Measured
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.settings import Settings
@@ -48,6 +49,7 @@ def leader_page(settings: Settings, address: str, room: Room | None, say: Langua
             if settings.shared and not settings.loopback and other not in address
         ],
         lessons=translated(LESSONS, say),
+        exam=[say(title) for title in TITLES],
         in_each_lesson=IN_EACH_LESSON,
         plans=[(plan, _shares(plan, settings, people, say)) for plan in translated(PLANS, say)],
         title_of=title_of,
@@ -104,7 +106,20 @@ def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> News:
             f"called-{number}": say("everyone was called here") if room.called == number else "",
             f"revealed-{number}": say("revealed") if number in room.revealed else "",
         }
+    for task in range(1, len(TITLES) + 1):
+        for sitting in ("before", "after"):
+            points = room.exam_points(sitting, task)
+            texts[f"exam-{sitting}-{task}"] = _mean_share(points, say)
+    texts["exam"] = "" if not room.exam else say("everyone was called here")
     return texts, shares
+
+
+def _mean_share(points: Sequence[int], say: Language) -> str:
+    """Return the mean share of a task's points, and of how many people; "" where nobody has handed it in."""
+    if not points:
+        return ""
+    share = Number(sum(points) / len(points) / POINTS, ".0%")
+    return say("{share} of {count}", share=share, count=len(points))
 
 
 def run_lines(runs: Runs) -> list[str]:
@@ -147,8 +162,8 @@ def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
 def screen(room: Room, say: Language = ENGLISH) -> News:
     """Return what changes on the screen, which shows nothing that participants may not see."""
     if not room.called:
-        joining = say("Join: scan the code, or type the address")
-        return {"present": say("{present} here", present=room.present), "title": joining}, {}
+        title = say("Final exam") if room.exam else say("Join: scan the code, or type the address")
+        return {"present": say("{present} here", present=room.present), "title": title}, {}
     lesson = translated(LESSONS[room.called - 1], say)
     total = sum(room.counts(lesson.number).guesses.values())
     texts = {

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bertviz_lab.ui.languages import Message
 from bertviz_lab.ui.server.visitors import Visitor
@@ -25,6 +25,7 @@ class _Participant:
     lesson: int = 1
     done: frozenset[int] = frozenset()
     guesses: dict[int, int] = field(default_factory=dict)  # by lesson, the index of the choice
+    exam: dict[tuple[str, int], int] = field(default_factory=dict)  # by sitting and task, the points
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Room:
         self.id = secrets.token_urlsafe(8)
         self.called = 0  # the lesson to which everybody was called last
         self.revealed: set[int] = set()
+        self.exam: Literal["", "before", "after"] = ""  # the sitting that is under way, before the lessons or after
         self._participants: dict[str, _Participant] = {}
 
     def report(
@@ -72,14 +74,30 @@ class Room:
         """Return what every browser receives: the room, the last call, and the predictions of revealed lessons."""
         return {
             "room": self.id,
-            "call": {"number": self._calls, "lesson": self.called},
+            "call": {"number": self._calls, "lesson": self.called, "exam": self.exam},
             "revealed": {number: dict(self.counts(number).guesses) for number in sorted(self.revealed)},
         }
 
     def call(self, lesson: int) -> None:
-        """Lead everybody to a lesson, including those who come later."""
+        """Lead everybody to a lesson, including those who come later; a sitting of the exam ends."""
         self._calls += 1
-        self.called = lesson
+        self.called, self.exam = lesson, ""
+
+    def call_to_exam(self, sitting: Literal["before", "after"]) -> None:
+        """Lead everybody to the exam, including those who come later."""
+        self._calls += 1
+        self.called, self.exam = 0, sitting
+
+    def mark(self, visitor: Visitor, task: int, points: int) -> None:
+        """Record the points of a task in the sitting that is under way; what was handed in first counts."""
+        person = self._participants.get(visitor.owner)
+        if self.exam and person is not None:
+            person.exam.setdefault((self.exam, task), points)
+
+    def exam_points(self, sitting: str, task: int) -> list[int]:
+        """Return the points of a task in a sitting, of each participant who handed it in."""
+        people = tuple(self._participants.values())
+        return [person.exam[sitting, task] for person in people if (sitting, task) in person.exam]
 
     def reveal(self, lesson: int) -> None:
         """Reveal the answer of a lesson and the room's predictions, which are final from now on."""

@@ -46,7 +46,7 @@ class _Report(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid")
     room: Annotated[str, Field(max_length=40)] = ""
-    at: _Number = 1
+    at: Annotated[int, Field(ge=0, le=len(LESSONS))] = 1  # 0 in the exam
     done: Annotated[list[_Number], Field(max_length=len(LESSONS))] = []
     chosen: Annotated[dict[_Number, _Choice], Field(max_length=len(LESSONS))] = {}
 
@@ -55,7 +55,7 @@ class _Act(BaseModel):
     """What the leader does."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
-    act: Literal["call", "reveal", "reset"]
+    act: Literal["call", "reveal", "before", "after", "reset"]
     lesson: Annotated[int, Field(ge=0, le=len(LESSONS))] = 0
 
 
@@ -70,6 +70,7 @@ def workshop_routes(state: AppState) -> list[Route]:
         Route("/leader/handout", leader(workshop.answers)),
         Route("/handout", visitors(workshop.handout)),
         Route("/{number:int}", workshop.short_link),
+        Route("/exam", workshop.exam_link),
     ]
     if state.room is None:
         return routes
@@ -178,6 +179,9 @@ class _Workshop:
             return PlainTextResponse("There is no such lesson.", 404)
         return RedirectResponse(self.say(request).address(f"./?lesson={number}"), 303)
 
+    async def exam_link(self, request: Request) -> Response:
+        return RedirectResponse(self.say(request).address("./?lesson=exam"), 303)
+
     async def _computed(self, request: Request, compute: Callable[[], str]) -> Response:
         """Return HTML that takes seconds to compute, in turn with the questions of all visitors."""
         scheduler, place = self.state.scheduler, place_of(request)
@@ -198,12 +202,12 @@ class _RoomRoutes:
         return _news(*pages.board(self._room, lines, self._workshop.say(request)))
 
     async def act(self, request: Request) -> Response:
-        """Call everybody to a lesson, reveal one, or reset the room."""
+        """Call everybody to a lesson or to the exam, reveal a lesson, or reset the room."""
         try:
             sent = _Act.model_validate_json(await request.body())
         except ValidationError:
             return _refusal("This page is out of date; reload it.", 422)
-        if sent.act != "reset" and not sent.lesson:
+        if sent.act in ("call", "reveal") and not sent.lesson:
             return _refusal("Which lesson?", 422)
         if sent.act == "call":
             self._room.call(sent.lesson)
@@ -211,9 +215,12 @@ class _RoomRoutes:
         elif sent.act == "reveal":
             self._room.reveal(sent.lesson)
             self._room.outcome = Message("Lesson {number} is revealed; its predictions are final.", number=sent.lesson)
+        elif sent.act != "reset":
+            self._room.call_to_exam(sent.act)
+            self._room.outcome = Message("Everyone is called to the exam.")
         else:
             self._room.reset()
-            self._room.outcome = Message("The room begins anew.")
+            self._room.outcome = Message("The room starts again.")
         log_event("workshop", act=sent.act, lesson=sent.lesson)
         return await self.board(request)
 

@@ -73,7 +73,7 @@ def test_an_answer_counts_as_seen_only_where_it_was_revealed(room: Room) -> None
 def test_a_call_reaches_those_who_come_later_and_the_last_one_counts(room: Room) -> None:
     room.call(5)
     room.call(3)
-    assert room.report(person(9), "", 1, (), {})["call"] == {"number": 2, "lesson": 3}
+    assert room.report(person(9), "", 1, (), {})["call"] == {"number": 2, "lesson": 3, "exam": ""}
 
 
 def test_after_a_reset_nothing_is_left_and_old_reports_do_not_come_back(room: Room) -> None:

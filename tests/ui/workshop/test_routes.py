@@ -137,7 +137,7 @@ def test_nothing_that_participants_are_sent_holds_the_leaders_notes(
 @pytest.mark.parametrize(
     "said",
     [
-        {"at": 99}, {"at": 0}, {"at": "5"}, {"chosen": {"5": 9}}, {"chosen": {"99": 0}}, {"chosen": {"5": "<b>"}},
+        {"at": 99}, {"at": -1}, {"at": "5"}, {"chosen": {"5": 9}}, {"chosen": {"99": 0}}, {"chosen": {"5": "<b>"}},
         {"done": ["x"]}, {"done": [1] * 99}, {"room": "x" * 1000}, {"name": "Ada"}, [], None, "x" * 10_000,
         {"at": True}, {"at": 1.5}, {"chosen": {"5": float("nan")}},
     ],

@@ -1,14 +1,17 @@
 // The lessons: a list, and the one that is open: idea, what to look at, the question, and what the measurement says
 // once a prediction was made. What a person has done so far is kept in this browser and nowhere else; in a workshop,
-// for the room that it belongs to. What was revealed stays revealed after a reload.
+// for the room that it belongs to. What was revealed stays revealed after a reload. The list ends with the final exam
+// (exam.js).
 
 import { poll, posted } from 'lab/client/ask.js';
 import { elements, emphasised, h, publishHeight } from 'lab/client/dom.js';
 import { LANGUAGE, gettext, page } from 'lab/client/page.js';
 import { recall, remember } from 'lab/client/saving.js';
+import { beginSitting, drawExam } from 'lab/views/lessons/exam.js';
 import { LANGUAGES } from 'lab/site.js';
 
 const KEY = 'bertviz-lab-lessons';
+const EXAM = 0; // its place among the numbers of the lessons
 const before = recall(KEY);
 const NOTHING = { at: 1, chosen: {}, done: [], room: '', called: 0 }; // `called`: the leader's last call, by its number
 const memory = Object.fromEntries(Object.entries(NOTHING).map(([name, value]) =>
@@ -43,6 +46,7 @@ export function mountLessons(root) {
   let answers = {}; // number -> the page of a measured lesson that is under way or there
   const part = (selector) => place.querySelector(selector);
   place.addEventListener('change', ({ target }) => {
+    if (memory.at === EXAM) return;
     keep({ chosen: { ...memory.chosen, [memory.at]: Number(target.value) } });
     refresh();
   });
@@ -59,10 +63,12 @@ export function mountLessons(root) {
     lessons = await page.ask('lessons', 'lessons', { language: LANGUAGE }).catch(failed) ?? [];
     if (!lessons.length) return;
     root.replaceChildren(course);
-    open([Number(page.lesson), memory.at].find(find) ?? lessons[0].number, false);
+    const asked = page.lesson === 'exam' ? EXAM : Number(page.lesson ?? NaN);
+    open([asked, memory.at].find(isThere) ?? lessons[0].number, false);
   }
 
   const find = (number) => lessons.find((lesson) => lesson.number === number);
+  const isThere = (number) => (number === EXAM ? !page.start.published : find(number));
   /** In a workshop the leader reveals. */
   const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
 
@@ -79,7 +85,14 @@ export function mountLessons(root) {
   function open(number, focus = true) {
     keep({ at: number });
     const search = Object.fromEntries(new URLSearchParams(location.search));
-    for (const link of languages) link.search = new URLSearchParams({ ...search, lang: link.lang, lesson: number });
+    const lesson = number === EXAM ? 'exam' : number;
+    for (const link of languages) link.search = new URLSearchParams({ ...search, lang: link.lang, lesson });
+    if (number === EXAM) {
+      drawExam(place, () => open(EXAM));
+      drawList();
+      if (focus) settle(part('h2'));
+      return;
+    }
     place.innerHTML = find(number).page; // the server's own words: lesson.html
     room = memory.room;
     drawList();
@@ -133,8 +146,8 @@ export function mountLessons(root) {
   /** The line above the place that a lesson has opened leads back here, to the step that was left. A leader who calls
    * everybody here names no step. */
   page.on('open', ({ space, lesson }) => {
-    if (space !== 'learn' || !find(lesson?.number)) return;
-    if (memory.at !== lesson.number) open(lesson.number, false);
+    if (space !== 'learn' || !isThere(lesson?.number)) return;
+    if (memory.at !== lesson.number || lesson.number === EXAM) open(lesson.number, false);
     settle([...place.querySelectorAll('.set-up')].find((step) => step.dataset.text === lesson.text) ?? part('h2'));
   });
 
@@ -149,6 +162,12 @@ export function mountLessons(root) {
       h('span.hush', `${number}. `), h('span.name.grow', title), h('span.quiet.small.time', `${minutes} min`),
       h('span.hush', done ? gettext(', done') : '')))];
     }));
+    if (isThere(EXAM)) {
+      const isHere = memory.at === EXAM ? 'step' : null;
+      list.append(h('li', h('button', { 'data-number': 'exam', 'aria-current': isHere, onclick: () => open(EXAM) },
+        h('span.mark.small', { 'aria-hidden': 'true' }, '★'), h('span.name.grow', gettext('Final exam')),
+        h('span.quiet.small.time', '40 min'))));
+    }
     const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
     progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
     leaders.hidden = page.start.workshop || page.start.published;
@@ -221,10 +240,12 @@ function take(told) {
   }
   page.room = told;
   page.emit('room');
-  if (told.call.lesson && told.call.number > memory.called) {
-    keep({ called: told.call.number });
-    page.lesson = told.call.lesson; // Learn may not be there yet, and then begins with it
-    page.open({ space: 'learn', show: 'lessons', lesson: { number: page.lesson } });
+  const { number, lesson, exam } = told.call;
+  if ((lesson || exam) && number > memory.called) {
+    keep({ called: number });
+    if (exam) beginSitting(`${told.room} ${exam}`);
+    page.lesson = exam ? 'exam' : lesson; // Learn may not be there yet, and then begins with it
+    page.open({ space: 'learn', show: 'lessons', lesson: { number: lesson } });
   }
   return 2500; // milliseconds
 }
