@@ -214,7 +214,6 @@ def test_an_option_that_counts_takes_whole_numbers_only(name):
         ({"objective": "nsp"}, r"`objective` must be one of mlm\+nsp, mlm, mlm\+sop, rtd, not 'nsp'"),
         ({"optimizer": "sgd"}, "`optimizer` must be one of adamw, muon"),
         ({"time_budget": "soon"}, "'soon' is not a length of time"),
-        ({"corpus": ()}, "Name at least one text"),
         ({"corpus": (3,)}, "`corpus` takes a list of files"),
         ({"lowercase": "no"}, "lowercase must be True or False, not 'no'"),
         ({"recipe": "bert"}, "`recipe` must be one of lab, paper, roberta, distil, electra, not 'bert'"),
@@ -302,7 +301,6 @@ def test_older_runs_and_other_versions_are_read_for_what_is_known():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"train": ()}, "Name at least one labeled file"),
         ({"eval": 3}, "`eval` takes a list of files"),
         ({"random_baseline": 1}, "random_baseline must be True or False, not 1"),
         ({"task": "ner"}, "`task` must be one of auto, classification, multilabel, regression, .* not 'ner'"),

@@ -27,6 +27,7 @@ SMALL = {
 #: The same in Python blocks.
 REPLACED = {
     "steps=2000": "steps=4, vocab_size=200, seq_len=24, batch_size=4, threads=1",
+    '"bert-base-uncased"': '"tiny"',
     "seeds=3": "seeds=1, epochs=1, max_train_examples=16, max_length=24, threads=1",
     '"checkpoints/tiny-town"': repr(str(ROOT / "checkpoints" / "tiny-town")),
     "history.steps()": "history.steps()[:2]",

@@ -176,8 +176,6 @@ class FinetuneConfig(TrainingConfig):
     )
 
     def __post_init__(self) -> None:
-        if not self.train:
-            raise InputError('Name at least one labeled file, for example `train="reviews.csv"`.')
         super().__post_init__()
         changed = {name for name in GRID_SETTINGS if getattr(self, name) != getattr(FinetuneConfig, name)}
         require_no_overridden_setting(dict.fromkeys(changed) | {"grid": self.grid})

@@ -227,8 +227,6 @@ class PretrainConfig(TrainingConfig):
     snapshot_room: Annotated[int, 0, 1_000_000] = snapshots(200)
 
     def __post_init__(self) -> None:
-        if not self.corpus:
-            raise InputError('Name at least one text to train on, for example `corpus="book.txt"`.')
         super().__post_init__()
         title = FAMILIES[self.family].title
         if self.objective == "rtd" and self.family not in ("bert", "electra"):

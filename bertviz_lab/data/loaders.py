@@ -1,18 +1,21 @@
-"""Batches for a training loop of one's own, in one call: `mlm_batches` and `classification_batches`.
+"""Batches for a training loop of one's own, in one call: `mlm_batches` and `classification_batches`; lists as files.
 
-Both are iterables that start a new epoch each time they are iterated, and yield dictionaries of tensors under the
+The two are iterables that start a new epoch each time they are iterated, and yield dictionaries of tensors under the
 names of `transformers`, so that `model(**batch)` returns a loss.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.config.options import plain
 from bertviz_lab.data.batches import Batch
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.documents import split_sentences
@@ -143,6 +146,7 @@ def classification_batches(
     Whole numbers are class indices; strings become indices in alphabetical order. Raises `ValueError` where there are
     not as many labels as texts.
     """
+    _require_equal_numbers(texts, labels)
     names = [str(label) for label in labels]
     if all(isinstance(label, (int, np.integer)) for label in labels):
         classes = tuple(map(str, range(max(map(int, labels), default=-1) + 1)))
@@ -152,6 +156,27 @@ def classification_batches(
     examples = [LabelledText(a, b, name, row) for row, ((a, b), name) in enumerate(zip(pairs, names, strict=True), 1)]
     features = encode_examples(examples, "classification", tokenizer, classes, Limits(max_length))
     return ClassificationBatches(TaskBatches(features, batch_size, tokenizer.pad_id, seed), classes)
+
+
+def write_rows(
+    path: Path, texts: Sequence[str] | Sequence[tuple[str, str]], labels: Sequence[Any] | None = None
+) -> str:
+    """Write texts, or pairs of texts, as JSON lines with the fields `text_a`, `text_b` and `label`; return the file.
+
+    Raises `ValueError` where there are not as many labels as texts.
+    """
+    if labels is not None:
+        _require_equal_numbers(texts, labels)
+    rows = [dict(zip(("text_a", "text_b"), [text] if isinstance(text, str) else text, strict=False)) for text in texts]
+    for row, label in zip(rows, () if labels is None else labels, strict=False):
+        row["label"] = plain(label)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def _require_equal_numbers(texts: Sequence[Any], labels: Sequence[Any]) -> None:
+    if len(texts) != len(labels):
+        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label for each text.")
 
 
 def _model_inputs(batch: Batch, labels: Tensor) -> ModelInputs:

@@ -11,7 +11,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab import BertConfig, BertForPreTraining, classification_batches, evaluate, load_checkpoint, mlm_batches
+from bertviz_lab import (
+    BertConfig,
+    BertForPreTraining,
+    FinetuneConfig,
+    InputError,
+    PretrainConfig,
+    classification_batches,
+    evaluate,
+    finetune,
+    load_checkpoint,
+    mlm_batches,
+    pretrain,
+)
 from bertviz_lab.data.batches import Batch, BatchStream, Prefetcher
 from bertviz_lab.data.examples import (
     Answer,
@@ -22,6 +34,8 @@ from bertviz_lab.data.examples import (
     read_examples,
     write_examples,
 )
+from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.loaders import write_rows
 from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, LABEL, plan_epoch
 from tests.data.support import corpus_of_ids
 from tests.training.finetuning.support import TASKS, examples
@@ -66,8 +80,33 @@ def test_without_pairs_to_draw_there_is_no_next_sentence_label(tokenizer, texts)
 def test_texts_without_words_and_other_numbers_of_labels_are_refused(tokenizer):
     with pytest.raises(ValueError, match="no words"):
         mlm_batches(["", " "], tokenizer)
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="2 texts and 1 labels; give one label for each text"):
         classification_batches(["a", "b"], [0], tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("labels", "task"),
+    [([1, 0], "classification"), (["good", "bad"], "classification"), ([0.5, 1.25], "regression"),
+     ([["a", "b"], ["b"]], "multilabel")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "texts", [["A good film.", "A bad one."], [("A cat sat.", "A dog ran."), ("It rained.", "So.")]]
+)
+def test_lists_are_read_as_the_file_that_a_run_keeps(texts, labels, task, tmp_path):
+    file = write_rows(
+        tmp_path / "texts.jsonl", texts * 20, np.array(labels * 20) if task != "multilabel" else labels * 20
+    )
+    data = read_task([file], text_a="text_a", label="label", text_b="none" if isinstance(texts[0], str) else "text_b")
+    assert (data.task, len(data.examples)) == (task, 40)
+    assert {(e.text_a, e.text_b) if e.text_b else e.text_a for e in data.examples} == set(texts)
+
+
+@pytest.mark.parametrize("run", [pretrain(PretrainConfig(), "run"), finetune(FinetuneConfig(), "run")])
+def test_a_run_without_a_text_is_refused_before_it_writes(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="Name at least one"):
+        next(run)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("seq_len", [12, 40, 128])

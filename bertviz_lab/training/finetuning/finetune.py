@@ -1,12 +1,13 @@
 """Fine-tuning from labeled files to a model and its scores: read, train one trial after another, keep the best."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.loaders import write_rows
 from bertviz_lab.errors import InputError
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
@@ -45,29 +46,37 @@ def finetune(
     config: FinetuneConfig,
     folder: str | Path,
     *,
+    texts: Sequence[str] | Sequence[tuple[str, str]] | None = None,
+    labels: Sequence[Any] | None = None,
     resume: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
     require_sure: bool = False,
 ) -> Iterator[Event]:
     """Run a fine-tuning in `folder`, or resume it with `resume`; the best of its trials becomes the run's model.
 
+    The examples are those of `config.train`, or `texts` (or pairs of texts) with their `labels`, which the folder then
+    keeps as a file.
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model, the settings or the folder cannot be used, before anything is trained:
     files that do not belong to a run are not overwritten. With `require_sure` a reading of the examples that a person
     should confirm is such an error.
     """
     run = _Finetuning(config, folder, resume, should_stop)
-    run.require_sure = require_sure
+    run.texts, run.labels, run.require_sure = texts, labels, require_sure
     yield from run.tracked_events()
 
 
 class _Finetuning(TrainingRun[FinetuneConfig]):
     """A run: read the examples, set up what all trials share, train one trial after another, score the test set."""
 
+    texts: Sequence[Any] | None = None  # in place of the training files of the settings
+    labels: Sequence[Any] | None = None
     require_sure = False
 
     def events(self) -> Iterator[Event]:
         """Run from the labeled files to the model."""
+        if not self.config.train and (self.texts is None or self.labels is None):
+            raise InputError('Name at least one labeled file, for example `train="reviews.csv"`.')
         if is_sharded(self.accelerator):
             raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
         if self.accelerator.is_main_process:
@@ -90,6 +99,10 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
     def _read_examples(self) -> Iterator[Event]:
         kept = self.folder / "examples" / "about.json"
         self.open_folder(kept)
+        if self.texts is not None:
+            train = write_rows(self.folder / "texts.jsonl", self.texts, self.labels)
+            pairs = "none" if isinstance(next(iter(self.texts), ""), str) else "text_b"
+            self.change_settings(train=train, text_a="text_a", text_b=pairs, label="label")
         if not kept.is_file():
             yield Preparing("read", 0, 0, "Reading the examples")
             prepare_task_splits(self.config, self.folder, self.require_sure)

@@ -38,25 +38,30 @@ TaskBatchT = TypeVar("TaskBatchT", bound=Batch, contravariant=True)
 
 
 class Task(Protocol[TaskBatchT]):
-    """What the loop needs of a task."""
+    """What the loop needs of a task: its loss. A subclass inherits the rest, which does nothing."""
 
     def training_step(self, model: nn.Module, batch: TaskBatchT, measure: bool) -> StepOutput:
         """Forward pass; `measure` asks for the metrics that cost extra work, such as accuracies."""
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         """Return scores on held-out data; `final` asks for as much of it as a decision needs."""
+        return {}
 
     def save(self, progress: "Progress", scores: Mapping[str, float]) -> str:
         """Write a checkpoint to resume from and return its path; `scores` are those of these very weights, if any."""
+        return ""
 
     def snapshot(self, progress: "Progress") -> str:
         """Save the weights for later inspection; returns the path, "" where no snapshots are kept."""
+        return ""
 
     def probe(self, progress: "Progress") -> events.ProbesDone | None:
         """Run the probes, with the same result in all processes; None where there are none."""
+        return None
 
     def should_stop_early(self) -> bool:
         """Return whether the scores no longer improve (`training/finetuning/setup.py`); asked after an evaluation."""
+        return False
 
 
 @dataclass

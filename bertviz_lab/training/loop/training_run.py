@@ -119,6 +119,11 @@ class TrainingRun(Generic[ConfigT]):
                 self.config = replace(self.config, precision=read_config(self.folder).precision)
         write_config(self.folder, self.config)
 
+    def change_settings(self, **settings: Any) -> None:
+        """Replace settings of the run, and in its folder."""
+        self.config = replace(self.config, **settings)
+        write_config(self.folder, self.config)
+
     def share(self) -> None:
         """Give all processes the settings and the checkpoint that the main one has found."""
         self.config, self.saved = broadcast_object(self.accelerator, (self.config, self.saved))

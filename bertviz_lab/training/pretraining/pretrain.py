@@ -1,6 +1,6 @@
 """Pretraining from a text to a model: read, learn a vocabulary, tokenize, train, save. A stream of events."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.data.loaders import write_rows
 from bertviz_lab.data.pretraining.streaming import ChunkReader
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.probes import probes_for
@@ -48,22 +49,34 @@ CONTINUED = 0.4
 
 
 def pretrain(
-    config: PretrainConfig, folder: str | Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+    config: PretrainConfig,
+    folder: str | Path,
+    *,
+    texts: Sequence[str] | None = None,
+    resume: bool = False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Run a pretraining in `folder`, or resume it with `resume`; its metrics also go to `config.tracker`.
 
+    The corpus is that of `config`, or `texts`, a list of documents, which the folder then keeps as a file.
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the text, the settings or the folder cannot be used, before anything is trained: files
     that do not belong to a run are not overwritten.
     """
-    yield from _Pretraining(config, folder, resume, should_stop).tracked_events()
+    run = _Pretraining(config, folder, resume, should_stop)
+    run.texts = texts
+    yield from run.tracked_events()
 
 
 class _Pretraining(TrainingRun[PretrainConfig]):
     """A run: prepare the text, set up model and data, resume, train, finish."""
 
+    texts: Sequence[str] | None = None  # in place of the corpus of the settings
+
     def events(self) -> Iterator[Event]:
         """Run from the text to the model."""
+        if not self.config.corpus and self.texts is None:
+            raise InputError('Name at least one text to train on, for example `corpus="book.txt"`.')
         if self.config.recipe == "distil" and not self.config.teacher:
             raise InputError("The recipe distil needs a model to learn from: name it with `teacher`.")
         if self.config.replaces_tokens and is_sharded(self.accelerator):
@@ -96,6 +109,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
                 "put that folder back, or start another run with `init_from` and this checkpoint."
             )
         self.open_folder(marker)
+        if self.texts is not None:
+            self.change_settings(corpus=write_rows(self.folder / "texts.jsonl", self.texts))
         if not marker.is_file():
             yield from prepare(self.config, self.folder, self.should_stop)
             return
