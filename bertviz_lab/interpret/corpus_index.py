@@ -26,9 +26,10 @@ from bertviz_lab.model import LayerTrace
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.hardware import cpu_multiplies_bf16
 
 #: Raised whenever an index is computed or kept differently.
-FORMAT = 2
+FORMAT = 3
 #: Texts that an index is of, at most; longer texts are cut to so many tokens.
 MOST_TEXTS, LONGEST = 5_000, 128
 #: Distances are counted one by one up to here, in tokens; what is further away is counted with the last.
@@ -36,7 +37,8 @@ REACH = 16
 #: Of each token's largest attention weight, from low to high: where examples are drawn from.
 INTERVALS = ((0.1, 0.3), (0.3, 0.6), (0.6, 0.9), (0.9, 1.01))
 _KEPT = 6  # examples of a head in each interval, and strongest ones; and of a neuron
-_TOKENS_PER_BATCH = 2048
+_TOKENS_PER_BATCH = 4096
+_WIDE = 256  # hidden size from which products in bf16 are faster than in fp32, casts included
 
 #: A pair of tokens by their positions in a text of the index, and its attention weight; text -1 is no example.
 HEAD_EXAMPLE = np.dtype([("text", "<i4"), ("query", "<i2"), ("key", "<i2"), ("weight", "<f4")])
@@ -111,16 +113,19 @@ def index_corpus(
     """Index up to `MOST_TEXTS` texts: every head and, with `neurons`, every feed-forward neuron.
 
     Of more texts, or of more than `operations` (multiplications and additions, at most the checkpoint's limit) allow,
-    evenly spread ones are taken. `on_progress` is called with the share that is done. Raises `InputError` where no text
-    has two tokens.
+    evenly spread ones are taken. From a hidden size of 256 on the pass is in bf16 where the processor multiplies it,
+    which halves the time: shares then differ from those of fp32 by up to 0.002, and the weights of examples by 0.02.
+    `on_progress` is called with the share that is done. Raises `InputError` where no text has two tokens.
     """
     reader = _Texts(checkpoint, texts, min(operations or np.inf, checkpoint.limits.operations))
     config = checkpoint.config
     layers = [_Layer(config.num_attention_heads, neurons) for _ in range(config.num_hidden_layers)]
-    for done, (batch, ids_BL) in enumerate(reader.batches()):
-        for layer, trace in zip(layers, traces(checkpoint, ids_BL), strict=True):
-            layer.add(batch, ids_BL, trace)
-        on_progress((done + 1) / len(reader.parts))
+    half = config.hidden_size >= _WIDE and cpu_multiplies_bf16()
+    with torch.autocast("cpu", torch.bfloat16, enabled=half):
+        for done, (batch, ids_BL) in enumerate(reader.batches()):
+            for layer, trace in zip(layers, traces(checkpoint, ids_BL), strict=True):
+                layer.add(batch, ids_BL, trace)
+            on_progress((done + 1) / len(reader.parts))
     columns = [layer.results() for layer in layers]
     metrics = {metric: np.stack([column[0][metric] for column in columns]) for metric in columns[0][0]}
     arrays = {key: np.stack([column[1][key] for column in columns]) for key in columns[0][1]}
@@ -165,38 +170,38 @@ def corpus_rows(checkpoint: Checkpoint, texts: Sequence[str]) -> list[list[int]]
 
 
 def same_length(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the places of rows of one length, as many as a batch has."""
+    """Return the places of rows of one length, as many as a batch has, the longest first."""
     of_length: dict[int, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         of_length[len(row)].append(at)
     return [
         same[start : start + max(1, _TOKENS_PER_BATCH // length)]
-        for length, same in sorted(of_length.items())
+        for length, same in sorted(of_length.items(), reverse=True)
         for start in range(0, len(same), max(1, _TOKENS_PER_BATCH // length))
     ]
 
 
 class _Largest:
-    """The examples with the largest keys of each row so far: fields of an example are columns of numbers."""
+    """The examples with the largest keys so far, in each row; fields of an example are columns of numbers."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self.keys = torch.full((rows, _KEPT), -torch.inf)
-        self.examples = torch.full((rows, _KEPT, columns), -1.0)
+    def __init__(self, *rows: int, columns: int) -> None:
+        self.keys = torch.full((*rows, _KEPT), -torch.inf)
+        self.examples = torch.full((*rows, _KEPT, columns), -1.0)
 
-    def add(self, keys_RN: Tensor, *columns_RN: Tensor) -> None:
-        """Take over what is larger; each column broadcasts to the keys. Keys of -inf are no examples."""
-        keys, at = keys_RN.topk(min(_KEPT, keys_RN.shape[1]))
-        found = torch.stack([column.expand_as(keys_RN).gather(1, at).float() for column in columns_RN], -1)
-        keys, examples = torch.cat([self.keys, keys], 1), torch.cat([self.examples, found], 1)
-        self.keys, at = keys.topk(_KEPT)
-        self.examples = examples.gather(1, at[..., None].expand(-1, -1, examples.shape[-1]))
+    def add(self, keys_RN: Tensor, *columns_RN: Tensor, rows: Tensor | slice = slice(None)) -> None:
+        """Take over what is larger, in some rows; each column broadcasts to the keys. Keys of -inf are no examples."""
+        keys, at = keys_RN.topk(min(_KEPT, keys_RN.shape[-1]))
+        examples = torch.stack([column.expand_as(keys_RN).gather(-1, at).float() for column in columns_RN], -1)
+        keys, examples = torch.cat([self.keys[rows], keys], -1), torch.cat([self.examples[rows], examples], -2)
+        self.keys[rows], at = keys.topk(_KEPT)
+        self.examples[rows] = examples.gather(-2, at[..., None].expand(*at.shape, examples.shape[-1]))
 
-    def as_array(self, dtype: np.dtype, shape: tuple[int, ...]) -> NDArray[np.void]:
+    def as_array(self, dtype: np.dtype) -> NDArray[np.void]:
         array = np.empty(self.keys.shape, dtype)
         for column, name in enumerate(dtype.names or ()):
             array[name] = self.examples[..., column].numpy()
         array["text"][np.isneginf(self.keys.numpy())] = -1
-        return array.reshape(*shape, _KEPT)
+        return array
 
 
 class _Layer:
@@ -207,7 +212,8 @@ class _Layer:
         self.sums: dict[str, Tensor] = {}
         self.counts: dict[str, float] = defaultdict(float)
         self.histogram = torch.zeros(heads, 10, dtype=torch.long)
-        self.examples = [_Largest(heads, 4) for _ in range(1 + len(INTERVALS))]
+        self.strongest = _Largest(heads, columns=4)
+        self.of_intervals = _Largest(heads, len(INTERVALS), columns=4)
         self.neurons: _Largest | None = None
         self.active: Tensor | float = 0.0
         self.random = torch.Generator().manual_seed(0)
@@ -218,7 +224,7 @@ class _Layer:
         self._add_sums(ids_BL, probs_BHLL)
         self._add_examples(batch, probs_BHLL[:, :, 1:-1, 1:-1])
         if self.has_neurons:
-            self._add_neurons(batch, trace.intermediate_output[:, 1:-1].float())
+            self._add_neurons(batch, trace.intermediate_output[:, 1:-1])
 
     def _sum(self, name: str, values: Tensor, count: float) -> None:
         self.sums[name] = self.sums.get(name, 0) + values.double()
@@ -256,30 +262,30 @@ class _Layer:
         largest_HBL, keys_HBL = (values.transpose(0, 1) for values in probs_BHLL.max(-1))
         texts = batch[None, :, None].expand_as(keys_HBL)
         queries = torch.arange(keys_HBL.shape[-1]).expand_as(keys_HBL)
-        bins = (10 * largest_HBL.flatten(1)).long().clamp(max=9)
-        self.histogram += torch.stack([torch.bincount(row, minlength=10) for row in bins])
-        best_HB1 = largest_HBL.argmax(-1, keepdim=True)
+        bins = (10 * largest_HBL.flatten(1)).long().clamp(max=9) + 10 * torch.arange(self.heads)[:, None]
+        self.histogram += torch.bincount(bins.flatten(), minlength=10 * self.heads).view(self.heads, 10)
         columns = [texts, queries + 1, keys_HBL + 1, largest_HBL]
-        strongest, *intervals = self.examples
+        best_HB1 = largest_HBL.argmax(-1, keepdim=True)
         of_text = [column.gather(-1, best_HB1)[..., 0] for column in columns]
-        strongest.add(of_text[-1], *of_text)
-        flat = [column.flatten(1) for column in columns]
-        drawn = torch.rand(flat[-1].shape[1], generator=self.random).expand_as(flat[-1])
-        for (low, high), interval in zip(INTERVALS, intervals, strict=True):
-            inside = (flat[-1] >= low) & (flat[-1] < high)
-            interval.add(torch.where(inside, drawn, -torch.inf), *flat)
+        self.strongest.add(of_text[-1], *of_text)
+        flat = [column.flatten(1)[:, None] for column in columns]  # the same for all intervals
+        drawn = torch.rand(flat[-1].shape[-1], generator=self.random)
+        low, high = torch.tensor(INTERVALS).T[..., None]
+        is_inside = (flat[-1] >= low) & (flat[-1] < high)
+        self.of_intervals.add(torch.where(is_inside, drawn, -torch.inf), *flat)
 
     def _add_neurons(self, batch: Tensor, activations_BLF: Tensor) -> None:
         if self.neurons is None:
-            self.neurons = _Largest(activations_BLF.shape[-1], 3)
-        self.active = self.active + (activations_BLF > 0).sum((0, 1))
-        largest_FB = activations_BLF.amax(1).T.contiguous()
-        at_FK = largest_FB.topk(min(_KEPT, len(batch))).indices
-        # Where in its text a neuron is largest is looked up for the few texts that may be kept.
-        activations_FKL = activations_BLF.permute(2, 0, 1)[torch.arange(len(at_FK))[:, None], at_FK]
-        self.neurons.add(
-            largest_FB.gather(1, at_FK), batch[at_FK], activations_FKL.argmax(-1) + 1, largest_FB.gather(1, at_FK)
-        )
+            self.neurons = _Largest(activations_BLF.shape[-1], columns=3)
+        # As floats: a sum of booleans makes integers of them first, which takes four times as long.
+        self.active += activations_BLF.clone().gt_(0).sum(1).float().sum(0)
+        largest_BF = activations_BLF.amax(1).float()
+        # Few texts of a corpus come among a neuron's largest: only of these is looked up where in the text it is.
+        rows = (largest_BF.amax(0) > self.neurons.keys[:, -1]).nonzero()[:, 0]
+        largest_RB = largest_BF.T[rows]
+        largest_RK, at_RK = largest_RB.topk(min(_KEPT, len(batch)))
+        positions_RK = activations_BLF[at_RK, :, rows[:, None]].argmax(-1) + 1
+        self.neurons.add(largest_RK, batch[at_RK], positions_RK, largest_RK, rows=rows)
 
     def results(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray]]:
         """Return the metrics of the heads, (heads,) each, and the arrays of a `CorpusIndex` without layers."""
@@ -289,10 +295,14 @@ class _Layer:
         metrics = {name: values / max(self.counts[name], 1) for name, values in sums.items()}
         metrics["position"] = (pairs * profile**2).sum(-1) / queries
         metrics["content"] = square.sum(-1) / queries - metrics["position"]
-        of_heads = [of_kind.as_array(HEAD_EXAMPLE, (self.heads,)) for of_kind in self.examples]
+        strongest, of_intervals = (largest.as_array(HEAD_EXAMPLE) for largest in (self.strongest, self.of_intervals))
         neurons, active = np.empty((0, _KEPT), NEURON_EXAMPLE), np.empty(0)
         if self.neurons is not None:
-            neurons = self.neurons.as_array(NEURON_EXAMPLE, (len(self.neurons.keys),))
+            neurons = self.neurons.as_array(NEURON_EXAMPLE)
             active = torch.as_tensor(self.active).numpy() / queries
-        arrays = {"profile": profile, "histogram": self.histogram.numpy(), "heads": np.stack(of_heads, 1)}
+        arrays = {
+            "profile": profile,
+            "histogram": self.histogram.numpy(),
+            "heads": np.concatenate([strongest[:, None], of_intervals], 1),
+        }
         return metrics, arrays | {"neurons": neurons, "active": active}

@@ -122,6 +122,23 @@ def test_neurons_have_their_most_activating_tokens(checkpoint: Checkpoint, index
             assert activations[text][layer, position - 1, neuron] == pytest.approx(activation, abs=1e-4)
 
 
+def test_in_16_bits_an_index_is_nearly_that_in_32(monkeypatch: pytest.MonkeyPatch) -> None:
+    mini = load_checkpoint(Path(__file__).parents[2] / "checkpoints" / "wiki-mini")
+    texts = sample_texts("sentences", 60)
+    indexes = []
+    for multiplies_bf16 in (False, True):
+        monkeypatch.setattr("bertviz_lab.interpret.corpus_index.cpu_multiplies_bf16", lambda fast=multiplies_bf16: fast)
+        indexes.append(interpret.index_corpus(mini, texts))
+    exact, rounded = indexes
+    assert (exact.heads["weight"] != rounded.heads["weight"]).any()
+    for name, values in exact.metrics.items():
+        np.testing.assert_allclose(rounded.metrics[name], values, atol=0.05 if name == "distance" else 0.005)
+    np.testing.assert_allclose(rounded.profile, exact.profile, atol=0.005)
+    np.testing.assert_allclose(rounded.heads["weight"][:, :, 0], exact.heads["weight"][:, :, 0], atol=0.03)
+    strongest = [index.neurons["activation"][..., 0] for index in indexes]
+    np.testing.assert_allclose(strongest[1], strongest[0], rtol=0.05, atol=0.05)
+
+
 def test_an_index_is_kept_whole_in_a_file(index: CorpusIndex, tmp_path: Path) -> None:
     path = tmp_path / "folder" / "index.npz"
     assert CorpusIndex.load(path) is None

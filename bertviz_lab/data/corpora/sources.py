@@ -212,15 +212,23 @@ def reading_errors(source: Source) -> Iterator[None]:
     """Raise `InputError` for what goes wrong while a source is read."""
     try:
         yield
-    except (NotImplementedError, RuntimeError) as error:
-        if source.archive is None:
+    except Exception as error:  # not `GeneratorExit`: when Python exits, the names of other errors are gone
+        complaint = _complaint(error, source)
+        if complaint is None:
             raise
-        raise InputError(f"{quoted(source.name)} is damaged inside its zip; make the zip again.") from error
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno:
-            raise InputError(f"{quoted(source.name)} could not be read ({error.strerror}); try again.") from error
+        raise InputError(complaint) from error
+
+
+def _complaint(error: Exception, source: Source) -> str | None:
+    """Return what a person is told of an error while a source is read; None for one that is no fault of the source."""
+    if isinstance(error, (NotImplementedError, RuntimeError)) and source.archive is not None:
+        return f"{quoted(source.name)} is damaged inside its zip; make the zip again."
+    if isinstance(error, OSError) and error.errno:
+        return f"{quoted(source.name)} could not be read ({error.strerror}); try again."
+    if isinstance(error, (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)):
         what = "; pack it again" if source.archive is None else " inside its zip; make the zip again"
-        raise InputError(f"{quoted(source.name)} is damaged{what}.") from error
+        return f"{quoted(source.name)} is damaged{what}."
+    return None
 
 
 def find_sources(

@@ -103,6 +103,15 @@ def test_a_very_long_document_comes_in_parts_that_continue_each_other(tmp_path):
     assert joined == [f"This is sentence number {n}." for n in range(count)]
 
 
+def test_a_reading_that_is_not_finished_closes_when_python_exits(tmp_path, monkeypatch):
+    text = written(tmp_path, "long.txt", "\n\n".join(f"Text {n}. {PROSE}" for n in range(PART_SENTENCES)))
+    documents = read_documents([text])
+    next(documents)
+    for module in ("zipfile", "zlib", "lzma"):  # as at the end, when modules are gone
+        monkeypatch.setattr(f"bertviz_lab.data.corpora.sources.{module}", None)
+    documents.close()
+
+
 def test_progress_is_told_in_bytes_and_ends_at_the_whole(tmp_path):
     path = written(tmp_path, "a.txt", PROSE * 20_000)
     told: list[tuple[int, int]] = []
