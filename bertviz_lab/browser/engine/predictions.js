@@ -54,9 +54,9 @@ export async function guesses({ model }, { text_a: a, text_b: b }) {
 }
 
 export async function surprisal({ model, progress }, { text_a: a, text_b: b, positions: count }) {
+  model.requireHead('token');
   const { tokenizer } = model;
   const encoding = model.encode(a, b);
-  model.requireHead('token');
   const positions = tokenizer.unmaskedPositions(encoding);
   if (!positions.length) throw new Error('Every token of this text is masked: leave at least one word unmasked.');
   const logs = encoding.ids.map(() => null);

@@ -52,11 +52,15 @@ export const barRow = (name, share, words, tag = 'div.bar-row', attributes = {})
 /** A sentence sent as a list: every second part is emphasised. */
 export const emphasised = (parts, tag = 'b') => parts.map((part, at) => (at % 2 ? h(tag, part) : part));
 
+const offered = new WeakMap(); // a <select> -> its options as text: the same ones again would cost a layout
+
 /** Fill a <select> with [[value, words], ...]; words that are such a list are a group under the name `value`. */
 export function setOptions(box, options, value = options[0]?.[0]) {
   const draw = ([key, words]) => (Array.isArray(words) ? h('optgroup', { label: key }, ...words.map(draw))
     : h('option', { value: key }, words));
-  box.replaceChildren(...options.map(draw));
+  const text = JSON.stringify(options);
+  if (offered.get(box) !== text) box.replaceChildren(...options.map(draw));
+  offered.set(box, text);
   box.value = value;
 }
 
@@ -85,8 +89,10 @@ export function makeField(kind, label, first, onChange, { options = [], rest = 0
     },
     set(value) {
       const text = String(value ?? '');
-      if (kind === 'select' && text && ![...input.options].some((option) => option.value === text))
+      if (kind === 'select' && text && ![...input.options].some((option) => option.value === text)) {
         input.append(h('option', { value: text }, text));
+        offered.delete(input);
+      }
       if (kind === 'checkbox') input.checked = Boolean(value);
       else input.value = text;
       tell();
@@ -127,7 +133,10 @@ export function walkWithKeys(host,
   { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] } = {}) {
   let current = 0;
   function moveTo(place, focus) {
-    items().forEach((item, at) => item.setAttribute('tabindex', at === place ? '0' : '-1'));
+    items().forEach((item, at) => {
+      const index = at === place ? '0' : '-1';
+      if (item.getAttribute('tabindex') !== index) item.setAttribute('tabindex', index);
+    });
     current = place;
     if (focus) items()[place]?.focus();
   }

@@ -48,9 +48,7 @@ export function cellMetric(data, row, column) {
     heads.map((head) => (data.stored.has(layer) ? weightIn(data.stored.get(layer), head) : NaN))) };
 }
 
-/** The largest weight of a head, whichever its sign. */
-export const peakOf = (data, layer, head) => largest(headWeights(data, layer, head));
-
+/** The largest weight, whichever its sign. */
 export const largest = (weights) => weights.reduce((most, weight) => Math.max(most, Math.abs(weight) || 0), 0);
 
 // ---- heads taken together
@@ -96,18 +94,30 @@ export const isPlain = (lens) => lens.quarter === 'all' && lens.special === 'sho
 /** How far a layer sees from a token to either side: in local attention half of its window, else to the end. */
 export const reachOf = (data, layer) => (data.windows?.[layer] ? Math.floor(data.windows[layer] / 2) : data.size);
 
-/** A layer's weights, with NaN outside its window and where the lens hides; renormalised, a row sums to 1 again. */
-export function throughLens(data, weights, lens, layer) {
+/** Whether each cell is within a layer's window and not hidden by the lens; null where all are. */
+function visibleCells(data, lens, layer) {
   const { size, segments, special } = data;
   const reach = reachOf(data, layer);
-  if (isPlain(lens) && reach >= size - 1) return weights;
+  if (isPlain(lens) && reach >= size - 1) return null;
   const hides = lens.special !== 'shown';
-  const letter = (position) => (segments[position] === 1 ? 'b' : 'a');
-  const seen = weights.map((weight, place) => {
-    const [row, column] = [Math.floor(place / size), place % size];
-    if (Math.abs(row - column) > reach || (hides && (special[row] || special[column]))) return NaN;
-    return lens.quarter === 'all' || lens.quarter === letter(row) + letter(column) ? weight : NaN;
-  });
+  const isIn = (letter, position) => lens.quarter === 'all' || (letter === 'b') === (segments[position] === 1);
+  const may = (letter, position) => isIn(letter, position) && !(hides && special[position]);
+  const columns = data.tokens.map((_, column) => may(lens.quarter[1], column));
+  const visible = new Uint8Array(size * size);
+  for (let row = 0; row < size; row += 1) {
+    if (!may(lens.quarter[0], row)) continue;
+    for (let column = Math.max(0, row - reach); column <= Math.min(size - 1, row + reach); column += 1)
+      visible[row * size + column] = Number(columns[column]);
+  }
+  return visible;
+}
+
+/** A layer's weights, with NaN outside its window and where the lens hides; renormalised, a row sums to 1 again. */
+export function throughLens(data, weights, lens, layer) {
+  const { size } = data;
+  const visible = visibleCells(data, lens, layer);
+  if (!visible) return weights;
+  const seen = weights.map((weight, place) => (visible[place] ? weight : NaN));
   if (lens.special !== 'renormalised') return seen;
   for (let row = 0; row < size; row += 1) {
     const line = seen.subarray(row * size, (row + 1) * size);
@@ -164,28 +174,49 @@ function painter(data, scale, peak) {
   return (weight) => colors[Math.round(Math.min(Math.max(place(weight, peak), 0), 1) * 255)];
 }
 
-/** Paint a canvas of one pixel a cell; what is not a number stays clear. */
-function paintCells(canvas, size, cells, colorOf) {
+const TABLES = new Map(); // the colors of codes in a scale that is the same for all heads
+
+/** The color of each code of 8 bits: those of 16 keep it in their upper half. */
+function colorTable(data, scale, peak) {
+  const make = () => {
+    const colorOf = painter(data, scale, peak);
+    return Uint32Array.from({ length: 256 }, (_, code) => colorOf(decode(code, 255, data.signed)));
+  };
+  if (scale === 'head') return make();
+  const key = `${scale} ${Boolean(data.signed)}`;
+  if (!TABLES.has(key)) TABLES.set(key, make());
+  return TABLES.get(key);
+}
+
+/** Paint a canvas of one pixel a cell: `fill` is given its pixels, which are clear. */
+function paintCells(canvas, size, fill) {
   if (canvas.width !== size || canvas.height !== size) [canvas.width, canvas.height] = [size, size];
   const image = new ImageData(size, size);
-  const pixels = new Uint32Array(image.data.buffer);
-  cells.forEach((cell, place) => { if (!Number.isNaN(cell)) pixels[place] = colorOf(cell); });
+  fill(new Uint32Array(image.data.buffer));
   canvas.getContext('2d').putImageData(image, 0, 0);
 }
 
 /** Paint one head as it came over the wire, or what a lens leaves of it. */
 export function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
-  if (!isPlain(lens) || reachOf(data, layer) < data.size - 1) {
-    const weights = throughLens(data, headWeights(data, layer, head), lens, layer);
-    paintWeights(canvas, data, weights, scale, largest(weights));
+  const weights = () => throughLens(data, headWeights(data, layer, head), lens, layer);
+  if (lens.special === 'renormalised') {
+    paintWeights(canvas, data, weights(), scale, largest(weights()));
     return;
   }
-  const colorOf = painter(data, scale, scale === 'head' ? peakOf(data, layer, head) : 1);
-  const table = Uint32Array.from({ length: 256 }, (_, code) => colorOf(decode(code, 255, data.signed)));
   const codes = squareOf(data.stored.get(layer), head, data);
-  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the color in their upper 8
-  paintCells(canvas, data.size, codes, (code) => table[code >> shift]);
+  const visible = visibleCells(data, lens, layer);
+  const table = colorTable(data, scale, scale === 'head' ? largest(weights()) : 1);
+  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0;
+  paintCells(canvas, data.size, (pixels) => {
+    for (let place = 0; place < codes.length; place += 1)
+      if (!visible || visible[place]) pixels[place] = table[codes[place] >> shift];
+  });
 }
 
-export const paintWeights = (canvas, data, weights, scale, peak) =>
-  paintCells(canvas, data.size, weights, painter(data, scale, peak));
+/** Paint weights; what is not a number stays clear. */
+export function paintWeights(canvas, data, weights, scale, peak) {
+  const colorOf = painter(data, scale, peak);
+  paintCells(canvas, data.size, (pixels) => weights.forEach((weight, place) => {
+    if (!Number.isNaN(weight)) pixels[place] = colorOf(weight);
+  }));
+}

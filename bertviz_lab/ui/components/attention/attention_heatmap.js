@@ -14,11 +14,12 @@ export function makeHeatmap(host, onMove) {
   host.append(cells, top);
   const sheet = { data: null, weights: null, peak: 1, scale: 'sqrt', row: 0, column: 0, selected: null };
   let settled = [0, 0]; // the cell that was chosen last
+  let available = 0; // pixels of width; asking for it in the middle of drawing would lay out the whole page
   let room = null;
   let names = ''; // what they are, and how much room they have
   const clamp = (index) => Math.min(Math.max(index, 0), sheet.data.size - 1);
 
-  function draw(width = host.clientWidth, largest = 44) { // larger cells only push the page down
+  function draw(width = available, largest = 44) { // larger cells only push the page down
     if (!sheet.data || width === 0) return;
     const { data, weights, scale, peak } = sheet;
     const newNames = JSON.stringify([width, largest, data.tokens, data.segments]);
@@ -53,14 +54,16 @@ export function makeHeatmap(host, onMove) {
       svg('text', { transform: `translate(2 ${left}) rotate(-90)`, 'text-anchor': 'end', 'font-size': 12,
         'dominant-baseline': 'hanging' }, '← from'),
       ...(seam > left ? [svg('path', { d: `M${seam} ${left}v${side}M${left} ${seam}h${side}` })] : []),
-      ...shown.map(rowName), ...shown.map(columnName), cursor);
+      rowNames(shown), columnNames(shown), cursor);
   }
 
   const middle = (index) => room.left + (index + 0.5) * room.cell;
-  const rowName = (index) => name(index, { x: room.left - 5, y: middle(index), 'text-anchor': 'end' });
-  const columnName = (index) => name(index, { transform: `translate(${middle(index)} ${room.left - 5}) rotate(-90)` });
-  const name = (index, place) => svg('text', { class: `mono seg-${sheet.data.segments[index] === 1 ? 'b' : 'a'}`,
-    'dominant-baseline': 'central', ...place }, fit(sheet.data.tokens[index]));
+  // One text of many parts, since each text is laid out by itself.
+  const rowNames = (shown) => namesAt({ x: room.left - 5, 'text-anchor': 'end' }, shown);
+  const columnNames = (shown) => namesAt({ x: 0, transform: `translate(0 ${room.left - 5}) rotate(-90)` }, shown);
+  const namesAt = ({ x, ...more }, shown) => svg('text', { class: 'mono', 'dominant-baseline': 'central', ...more },
+    ...shown.map((index) => svg('tspan', { class: `seg-${sheet.data.segments[index] === 1 ? 'b' : 'a'}`, x,
+      y: middle(index), 'unicode-bidi': 'isolate' }, fit(sheet.data.tokens[index]))));
 
   const fit = (token) =>
     (lettersWide(token) > room.most ? `${[...token].slice(0, room.most - 1).join('')}…` : token);
@@ -81,7 +84,7 @@ export function makeHeatmap(host, onMove) {
       ...(selected !== null && selected < data.size
         ? [box('selected', left - 1, at, side + 2, cell + 2), box('selected', at, left - 1, cell + 2, side + 2)] : []),
       box('behind', 20, y + (cell - band) / 2, left - 22, band),
-      box('behind', x + (cell - band) / 2, 18, band, left - 20), rowName(row), columnName(column));
+      box('behind', x + (cell - band) / 2, 18, band, left - 20), rowNames([row]), columnNames([column]));
   }
 
   /** The cell under the pointer; a label belongs to its row or column too. */
@@ -121,7 +124,10 @@ export function makeHeatmap(host, onMove) {
     event.preventDefault();
     choose(clamp(row + move[0]), clamp(column + move[1]));
   });
-  new ResizeObserver(() => draw()).observe(host);
+  new ResizeObserver(([{ contentRect }]) => {
+    available = contentRect.width;
+    draw();
+  }).observe(host);
 
   return {
     /** `look` is {name, weights, peak, scale}. */

@@ -20,7 +20,8 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
   const walk = walkWithKeys(host, { items: all, choose, onMove: choose, across: inFirstLine });
   host.addEventListener('click', ({ target }) => {
     if (target.localName !== 'canvas') return;
-    target.focus({ preventScroll: true });
+    walk.moveTo(all().indexOf(target), false);
+    target.focus({ preventScroll: true }); // while nothing is to be laid out
     onChoose(...placeOf(target));
   });
 
@@ -102,7 +103,7 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
     mark(layer, head) {
       all().forEach((canvas, place) => {
         const isChosen = String(placeOf(canvas)) === String([layer, head]);
-        canvas.setAttribute('aria-selected', String(isChosen));
+        if (isChosen !== (canvas.ariaSelected === 'true')) canvas.ariaSelected = String(isChosen);
         if (isChosen) walk.moveTo(place, false);
       });
     },
