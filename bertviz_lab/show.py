@@ -307,7 +307,6 @@ def attention(trace: interpret.TextTrace, title: str = "") -> View:
         trace.attentions,
         title,
         layers=range(len(trace.layers)),  # there is no server to ask for others
-        metrics=interpret.head_metrics(trace.attentions, trace.encoding),
         windows=[layer.window for layer in trace.layers],
     )
 

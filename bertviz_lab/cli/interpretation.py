@@ -115,7 +115,6 @@ def attention_command(options: argparse.Namespace) -> Result:
 def _attention_page(trace: "TextTrace", title: str) -> str:
     """Return the page's grid of heads as a page that works offline."""
     from bertviz_lab.figures.attention import attention_body, attention_payload
-    from bertviz_lab.interpret import head_metrics
     from bertviz_lab.ui.components.standalone import standalone_page
 
     body = attention_body(
@@ -123,7 +122,6 @@ def _attention_page(trace: "TextTrace", title: str) -> str:
         trace.attentions,
         title,
         layers=range(len(trace.layers)),
-        metrics=head_metrics(trace.attentions, trace.encoding),
         windows=[layer.window for layer in trace.layers],
     )
     return standalone_page("attention", title, attention_payload(body))

@@ -32,7 +32,6 @@ def attention_body(
     layers: Sequence[int] | None = None,
     bits: Literal[8, 16] = 16,
     key: str = "",
-    metrics: Mapping[str, NDArray[np.floating]] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """Return what the attention grid is drawn of; `cells` is an array of codes (layers sent, heads, tokens, tokens).
@@ -43,9 +42,8 @@ def attention_body(
 
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last, or of numbers with
     a sign the last ones. `bits` are those of a weight. `key` identifies the computation when the grid requests further
-    layers. `metrics` has those of `interpret.head_metrics` by which heads can be sorted, (layers, heads) each. `more`
-    is what the figure says besides (see its file of this name): `windows` of local attention, None for a layer that
-    sees all tokens, the term of scores that is `shown`, of which `terms`, and a `note` about the model.
+    layers. `more` is what the figure says besides (see its file of this name): `windows` of local attention, None for
+    a layer that sees all tokens, the term of scores that is `shown`, of which `terms`, and a `note` about the model.
     """
     layer_count, heads, *_ = values.shape
     body: dict[str, Any] = {
@@ -60,8 +58,6 @@ def attention_body(
         "number": number,
         **more,
     }
-    if metrics:
-        body["metrics"] = {name: np.round(of_heads, 5).tolist() for name, of_heads in metrics.items()}
     if number == "score":
         body["unit"] = score_unit(values)
         values = values / body["unit"]

@@ -37,35 +37,6 @@ function scoresOf({ facts }, { queries, keys, added }) {
   return { divisor, factor, names, terms: names.length ? [own, ...names] : [], pairAt, addedAt, isMasked, values };
 }
 
-/** Each head's metrics on a text: name -> rows of layers. */
-function headMetrics({ data, dims: [layers, heads, length] }, { special_tokens_mask: special, token_type_ids: types }) {
-  const side = (type) => special.map((isSpecial, at) => !isSpecial && types[at] === type);
-  const [a, b] = [side(0), side(1)];
-  const isPair = a.some(Boolean) && b.some(Boolean);
-  const shares = { entropy: length, distance: length, previous: length - 1, next: length - 1, same: length,
-    special: length, across: isPair ? sum([...a, ...b].map(Number)) : 0 };
-  const result = Object.fromEntries(Object.keys(shares).map((name) => [name, range(layers).map(() => [])]));
-  for (let place = 0; place < layers * heads; place += 1) {
-    const totals = { entropy: 0, distance: 0, previous: 0, next: 0, same: 0, special: 0, across: 0 };
-    for (let row = 0; row < length; row += 1) {
-      const from = (place * length + row) * length;
-      for (let column = 0; column < length; column += 1) {
-        const weight = data[from + column];
-        if (weight > 0) totals.entropy -= weight * Math.log(weight);
-        totals.distance += weight * Math.abs(row - column);
-        if (special[column]) totals.special += weight;
-        if ((a[row] && b[column]) || (b[row] && a[column])) totals.across += weight;
-      }
-      totals.same += data[from + row];
-      if (row) totals.previous += data[from + row - 1];
-      if (row < length - 1) totals.next += data[from + row + 1];
-    }
-    for (const [name, count] of Object.entries(shares))
-      result[name][Math.floor(place / heads)].push(count ? Number((totals[name] / count).toFixed(5)) : 0);
-  }
-  return result;
-}
-
 /** What the grid is drawn of: `values` are (layers, heads, tokens, tokens) as one flat array. */
 function gridBody({ traces }, [layers, heads, length], values, { tokens, token_type_ids: segments,
   special_tokens_mask: special }, { number, keep = {}, ...more }) {
@@ -96,7 +67,7 @@ export async function attention(context, { text_a: a, text_b: b, shown = 'weight
   const isScore = terms.includes(shown);
   return gridBody(context, out.attentions.dims, isScore ? scores.values(shown) : out.attentions.data, encoding, {
     title: `Attention of ${name}`, number: isScore ? 'score' : 'weight', windows, shown: isScore ? shown : '', terms,
-    metrics: headMetrics(out.attentions, encoding), note: joined(notes.positions, notes.windows, notes.joining),
+    note: joined(notes.positions, notes.windows, notes.joining),
     keep: { scores, out, note: notes.positions },
   });
 }

@@ -26,21 +26,17 @@ def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
     if analysis.answer is not None:
         best = analysis.answer.best
         answer = {"text": analysis.answer.text, "probability": best[0].probability if best else 0.0}
-    grid = attention_body(
-        encoding,
-        analysis.attentions,
-        f"step {step:,}",
-        bits=8,
-        windows=analysis.windows,
-        metrics={
-            name: values for name, values in analysis.heads.items() if name != "across" or 1 in encoding.token_type_ids
-        },
-    )
+    grid = attention_body(encoding, analysis.attentions, f"step {step:,}", bits=8, windows=analysis.windows)
+    metrics = {
+        name: values.round(5)  # 8 bits of a weight are too few for them
+        for name, values in analysis.heads.items()
+        if name != "across" or 1 in encoding.token_type_ids
+    }
     return to_json(
         {
             "step": step,
             "spoken": _spoken(analysis),
-            "grid": {**grid, "cells": base64_array(grid["cells"])},
+            "grid": {**grid, "cells": base64_array(grid["cells"]), "metrics": metrics},
             "joined": list(analysis.joined),
             "masked_tokens": [_masked_token(token) for token in analysis.masked_tokens],
             "is_next": analysis.is_next,

@@ -104,8 +104,7 @@ SENTENCE = ["[CLS]", "the", "old", "cat", "sat", "un", "##believ", "##ably", "st
 def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
     """The payload for `SENTENCE`, whose weights tests recompute from the same seed."""
     tokens, weights = encoding(SENTENCE, second=10), attention(layers, heads, len(SENTENCE), seed)
-    metrics = {"special": weights[..., 0].mean(-1)}
-    return attention_payload(attention_body(tokens, weights, "A toy model", key="toy", metrics=metrics))
+    return attention_payload(attention_body(tokens, weights, "A toy model", key="toy"))
 
 
 def masked() -> MaskedText:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.attention import attention_body, attention_payload
+from bertviz_lab.interpret import head_metrics
 from tests.browser import eventually
 from tests.ui.components.harness import SENTENCE, Desk, Feed, Visit, attention, encoding, saved, sentence_attention
 
@@ -208,10 +209,18 @@ def more(page: Page) -> None:
 
 def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Visit):
     page = visit()
-    page.locator("#attention").get_by_label("Sort heads").select_option("special")
-    values = attention(4, 4, SIZE)[..., 0].mean(-1)
-    order = [divmod(int(i), 4) for i in np.argsort(-values, axis=None, kind="stable")]
+    sort = page.locator("#attention").get_by_label("Sort heads")
     cells = page.locator("#attention .grid canvas")
+    metrics = head_metrics(attention(4, 4, SIZE), encoding(SENTENCE, second=10))
+    for name in ("entropy", "distance", "previous", "next", "same", "across", "special"):
+        sort.select_option(name)
+        expect(cells).to_have_count(16)
+        numbers = [text.split(" · ") for text in page.locator("#attention .ranked .name").all_inner_texts()]
+        heads = [[int(part) - 1 for part in head.split(".")] for head, _ in numbers]
+        values = [metrics[name][layer, head] for layer, head in heads]
+        assert [float(value) for _, value in numbers] == pytest.approx(values, abs=0.0051)
+        assert values == pytest.approx(sorted(values, reverse=True), abs=1e-4)
+    order = [divmod(int(i), 4) for i in np.argsort(-metrics["special"], axis=None, kind="stable")]
     expect(cells).to_have_count(16)
     shown = cells.evaluate_all("nodes => nodes.map(node => [Number(node.dataset.layer), Number(node.dataset.head)])")
     assert [tuple(place) for place in shown] == order

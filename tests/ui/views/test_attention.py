@@ -56,12 +56,6 @@ def test_the_query_key_product_explains_a_weight(session: AppState) -> None:
         assert ask(session, "query_key", key=key, layer=layer, head=head, row=row, column=0) is None
 
 
-def test_heads_come_with_their_metrics(session: AppState) -> None:
-    metrics = attention(session)["metrics"]
-    assert len(metrics) == 7
-    assert all(metric["says"] and len(metric["values"]) == 2 for metric in metrics.values())
-
-
 @pytest.mark.parametrize(("against", "other"), [("model", "before"), ("model", "other"), ("causal", ""), ("text", "")])
 def test_rows_of_an_attention_difference_sum_to_zero(session: AppState, against: str, other: str) -> None:
     little_folder(session.settings.checkpoints / "other", seed=1)

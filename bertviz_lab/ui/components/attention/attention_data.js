@@ -38,14 +38,18 @@ const decodeAll = (codes, signed) => Float32Array.from(codes, (code) => decode(c
 export const headWeights = (data, layer, head) =>
   decodeAll(squareOf(data.stored.get(layer), head, data), data.signed);
 
+/** A function that returns the weight of one cell of a head, by its place among them. */
+export function weightOf(data, layer, head) {
+  const codes = squareOf(data.stored.get(layer), head, data);
+  return (place) => decode(codes[place], topOf(codes), data.signed);
+}
+
 /** The weight of one cell in each head, as a metric of heads: {title, says, values}; NaN for layers not sent. */
 export function cellMetric(data, row, column) {
   const heads = [...Array(data.heads).keys()];
-  const weightIn = (codes, head) =>
-    decode(squareOf(codes, head, data)[row * data.size + column], topOf(codes), data.signed);
   const title = `${data.number} from ${data.tokens[row]} (${row}) to ${data.tokens[column]} (${column})`;
   return { title, says: 'of the cell that is selected', values: [...Array(data.layers).keys()].map((layer) =>
-    heads.map((head) => (data.stored.has(layer) ? weightIn(data.stored.get(layer), head) : NaN))) };
+    heads.map((head) => (data.stored.has(layer) ? weightOf(data, layer, head)(row * data.size + column) : NaN))) };
 }
 
 /** The largest weight, whichever its sign. */

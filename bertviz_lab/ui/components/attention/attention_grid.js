@@ -9,6 +9,7 @@ import {
 } from 'lab/components/attention/attention_data.js';
 import { makeHeatmap } from 'lab/components/attention/attention_heatmap.js';
 import { makeLines } from 'lab/components/attention/attention_lines.js';
+import { metricsOf } from 'lab/components/attention/attention_metrics.js';
 import { makeOverview } from 'lab/components/attention/attention_overview.js';
 import drawChart from 'lab/components/charts/chart.js';
 
@@ -97,6 +98,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
 
   function show(payload) {
     data = readAttention(payload);
+    if (data.number === 'weight') data.metrics ??= metricsOf(data);
     title.textContent = data.title || 'Attention';
     guide.textContent = data.guide;
     const isWhole = data.stored.size === data.layers;

@@ -44,7 +44,6 @@ def attention(
         f"Attention of {checkpoint.name}",
         number="score" if is_score else "weight",
         key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
-        metrics=interpret.head_metrics(trace.attentions, trace.encoding),
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
         shown=shown if is_score else "",
