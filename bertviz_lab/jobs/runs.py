@@ -220,6 +220,13 @@ class Runs:
         plan = self._plan()
         return tuple(sorted(plan, key=lambda run_id: plan[run_id].before))
 
+    def queue_seconds(self) -> float:
+        """Return the seconds until all runs that wait have ended, or at least until then; 0 if none wait."""
+        ends = (
+            start.seconds + PREPARING_SECONDS + (self._budget(run_id) or 0.0) for run_id, start in self._plan().items()
+        )
+        return max(ends, default=0.0)
+
     def start_queue(self) -> None:
         """Launch what there is room for, and poll until the queue is empty; a server calls this when it starts."""
         if self._launch_next():

@@ -105,6 +105,37 @@ def test_a_leader_calls_a_room_lets_it_predict_reveals_and_resets(
     assert (page_log.errors, page_log.outside) == ([], [])
 
 
+def test_a_leader_follows_a_plan_and_everybody_is_led_to_its_parts(
+    browser: Browser, leader: Page, address: str, page_log: PageLog
+) -> None:
+    leader.set_viewport_size({"width": 1440, "height": 900})
+    begin, go_on = (leader.get_by_role("button", name=name) for name in ("Start: 180 minutes", "Next:"))
+    with person(browser, page_log) as page:
+        page.goto(f"{address}?space=explore")
+        expect(leader.get_by_text("1 here now")).to_be_visible(timeout=WAITING)
+        begin.focus()
+        leader.keyboard.press("Enter")
+        expect(go_on).to_contain_text("The exam, before the lessons (10 min)")
+        for title in ("The exam, before the lessons", f"Lesson 2: {LESSONS[1].title}", "Start the runs"):
+            go_on.click()
+            expect(leader.locator("[data-told=part]")).to_have_text(title)
+        bar = page.get_by_role("region", name="Start the runs")
+        expect(bar).to_contain_text("presses Train", timeout=WAITING)
+        expect(page.get_by_role("tab", name="Pretrain")).to_have_attribute("aria-selected", "true")
+        leader.reload()
+        expect(leader.locator("[aria-current=step]")).to_contain_text("Start the runs")
+        for part in (go_on, leader.locator("[data-told=say]"), leader.locator(".parts:visible li").last):
+            expect(part).to_be_in_viewport(ratio=1)
+        leader.set_viewport_size({"width": 400, "height": 900})
+        expect(go_on).to_be_in_viewport(ratio=1)
+        assert complaints(leader, "page") == []
+        leader.on("dialog", lambda dialog: dialog.accept())
+        leader.get_by_role("button", name="Reset the room").click()
+        expect(begin).to_be_visible()
+        page_log.errors = [error for error in page_log.errors if "net::ERR_ABORTED" not in error]
+    assert (page_log.errors, page_log.outside) == ([], [])
+
+
 def test_the_key_opens_the_page_and_leaves_its_address(leader: Page, address: str, browser: Browser) -> None:
     expect(leader).to_have_url(f"{address}leader")
     leader.reload()
@@ -121,7 +152,7 @@ def test_the_key_opens_the_page_and_leaves_its_address(leader: Page, address: st
 def test_the_leader_finds_answers_plans_and_checks(leader: Page, page_log: PageLog) -> None:
     expect(leader.locator(".row .right")).to_have_count(len(LESSONS), timeout=2 * WAITING)
     leader.get_by_text("90 minutes", exact=True).click()
-    expect(leader.get_by_text("minutes 22 to 64: 30 people in 10 groups of up to 3")).to_be_visible()
+    expect(leader.get_by_text("minutes 26 to 60: 30 people in 10 groups of up to 3")).to_be_visible()
     leader.get_by_role("button", name="Run the checks").click()
     expect(leader.locator("#checks tr")).to_have_count(10, timeout=2 * WAITING)
     expect(leader.locator("#checks")).to_contain_text("Participants open")

@@ -122,6 +122,7 @@ def test_a_start_is_told_from_the_time_budgets_of_those_before(runs: Runs, launc
     first, second, third = (runs.start(settings(steps=None, time_budget="3m")) for _ in range(3))
     assert runs.state(second).message == "It is next in the queue; it starts in about 3 min."
     assert runs.state(third).message == "One other is before it in the queue; it starts in about 6 min."
+    assert runs.queue_seconds() == pytest.approx(3 * (180.0 + runs_module.PREPARING_SECONDS), abs=10.0)
     state = runs_module.RunState("training", pid=os.getpid(), step=7, seconds=90.0, eta_seconds=60.0)
     runs_module.write_state(runs.folder(first), state)
     runs.start_queue()

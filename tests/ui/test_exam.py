@@ -22,7 +22,7 @@ from bertviz_lab.ui.server.visitors import Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.lessons.view import QUESTIONS
-from bertviz_lab.ui.workshop.pages import board, leader_page, screen
+from bertviz_lab.ui.workshop.pages import RunsNow, board, leader_page, screen
 from bertviz_lab.ui.workshop.room import Room
 from tests.ui.pages import little_settings
 
@@ -362,18 +362,18 @@ def test_a_room_sees_the_points_before_and_after_the_lessons(tmp_path: Path, tow
         room.report(person, room.id, 0, (), {})
         asked(workshop, "exam_task", person, **arguments, answers=right)  # before the leader has called: not counted
     assert room.exam_points("before", 4) == []
-    room.call_to_exam("before")
+    room.call(exam="before")
     assert room.news()["call"]["exam"] == "before"
-    assert screen(room)[0]["title"] == "Final exam"
+    assert screen(room)["texts"]["title"] == "Final exam"
     asked(workshop, "exam_task", people[0], **arguments, answers=[])
     asked(workshop, "exam_task", people[0], **arguments, answers=right)  # a second time
     asked(workshop, "exam_task", people[1], **arguments)  # no answers
     asked(workshop, "exam_task", people[2], **arguments, answers=right)
     room.call(1)
     asked(workshop, "exam_task", people[1], **arguments, answers=right)
-    room.call_to_exam("after")
+    room.call(exam="after")
     for person in people:
         asked(workshop, "exam_task", person, **arguments, answers=right)
-    texts, _ = board(room, [])
+    texts = board(room, RunsNow())["texts"]
     assert (texts["exam-before-4"], texts["exam-after-4"], texts["exam-after-5"]) == ("50% of 2", "100% of 3", "")
     assert "Call to the exam, after them" in leader_page(workshop.settings, "http://x/", room)

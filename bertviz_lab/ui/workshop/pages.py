@@ -1,11 +1,14 @@
 """The leader's page and the screen for a projector: what their templates show, and what changes while they are open.
 
-A script asks the address in `data-live` for the texts and the shares of `board` or `screen`, and shows them in the
-elements that name them (`leader.js`).
+A script asks the address in `data-live` for the news of `board` or `screen`, and shows them in the elements that name
+them (`leader.js`).
 """
 
 import contextlib
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
 
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
@@ -21,14 +24,30 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.templates import render
 from bertviz_lab.ui.workshop.address import qr_code
 from bertviz_lab.ui.workshop.machine import Check, addresses_of_machine
-from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, shared_runs
+from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, PlanUnderWay, shared_runs
 from bertviz_lab.ui.workshop.room import Room
 
 #: Participants that the plans reckon with until more are there.
 EXPECTED = 30
 
-#: What changes on a page: texts and shares, by the names of their elements.
-News = tuple[dict[str, str], dict[str, float]]
+_CHOICES = max(len(lesson.choices) for lesson in LESSONS)
+
+
+class News(TypedDict):
+    """What changes on a page: texts and shares, by the names of their elements, and the parts that are shown now."""
+
+    texts: dict[str, str]
+    shares: dict[str, float]
+    here: list[str]
+
+
+@dataclass(frozen=True)
+class RunsNow:
+    """The runs under way: a line for each, how many wait, and the seconds until the last of them ends, or longer."""
+
+    lines: Sequence[str] = ()
+    waiting: int = 0
+    seconds: float = 0.0
 
 
 def leader_page(settings: Settings, address: str, room: Room | None, say: Language = ENGLISH) -> str:
@@ -54,6 +73,7 @@ def leader_page(settings: Settings, address: str, room: Room | None, say: Langua
         plans=[(plan, _shares(plan, settings, people, say)) for plan in translated(PLANS, say)],
         title_of=title_of,
         for_owner=is_for_owner(settings),
+        choices=_CHOICES,
         qr_code=qr_code,
     )
 
@@ -89,11 +109,11 @@ def _shares(plan: Plan, settings: Settings, people: int, say: Language) -> list[
     return sentences
 
 
-def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> News:
-    """Return what changes on the leader's page; `runs` has a line for each run under way."""
+def board(room: Room, runs: RunsNow, say: Language = ENGLISH) -> News:
+    """Return what changes on the leader's page."""
     present = say("{present} here now, {all} since the start or the last reset.", present=room.present, all=len(room))
     texts = {"present": present, "said": say.translate(room.outcome)}
-    texts["runs"] = "\n".join(runs) or "No run trains or waits."
+    texts["runs"] = "\n".join(runs.lines) or "No run trains or waits."
     shares: dict[str, float] = {}
     for lesson in LESSONS:
         number, counts = lesson.number, room.counts(lesson.number)
@@ -111,7 +131,83 @@ def board(room: Room, runs: Sequence[str], say: Language = ENGLISH) -> News:
             points = room.exam_points(sitting, task)
             texts[f"exam-{sitting}-{task}"] = _mean_share(points, say)
     texts["exam"] = "" if not room.exam else say("everyone was called here")
-    return texts, shares
+    if room.plan is None:
+        return News(texts=texts, shares=shares, here=["no-plan"])
+    return _now(room, room.plan, runs, texts, shares, say)
+
+
+def _now(
+    room: Room, plan: PlanUnderWay, runs: RunsNow, texts: dict[str, str], shares: dict[str, float], say: Language
+) -> News:
+    """Add the part of the moment and the clock of a plan to `texts` and `shares`."""
+    part, now, minutes = translated(plan.part, say), room.now(), plan.plan.minutes
+    here = ["plan", f"plan-{minutes}", f"part-{minutes}-{plan.at}"]
+    texts |= _clock(plan, now, say) | {
+        "part": title_of(part, say),
+        "say": part.say,
+        "next": _titled(plan.next_part, say) if plan.next_part is not None else say("end of the plan"),
+        "queue": _queue(plan, now, runs, say),
+    }
+    if part.lesson:
+        lesson, counts = translated(LESSONS[part.lesson - 1], say), room.counts(part.lesson)
+        bars, widths = _guesses(room, lesson, "now-", say)
+        shares |= widths
+        texts |= bars | {f"now-choice-{at}": _plain(choice.text) for at, choice in enumerate(lesson.choices)}
+        texts["question"] = _question(lesson)
+        predicted = sum(counts.guesses.values())
+        texts["room"] = say("{at} are at it, {predicted} have predicted.", at=counts.at, predicted=predicted)
+        here.append("revealed" if part.lesson in room.revealed else "lesson")
+    elif part.exam:
+        handed = [points for task in range(1, len(TITLES) + 1) for points in room.exam_points(part.exam, task)]
+        texts["room"] = say("{count} tasks are handed in.", count=len(handed))
+        here.append("exam")
+    return News(texts=texts, shares=shares, here=here)
+
+
+def _titled(part: Part, say: Language) -> str:
+    return say("{title} ({minutes} min)", title=title_of(translated(part, say), say), minutes=part.minutes)
+
+
+def _clock(plan: PlanUnderWay, now: float, say: Language) -> dict[str, str]:
+    """Return the minute of the plan, what is left of the part, and how far the plan is behind or ahead."""
+    left, behind = plan.left(now), round(plan.behind(now))
+    texts = {"minute": say("Minute {minute} of {minutes}", minute=int(plan.minute(now)), minutes=plan.plan.minutes)}
+    texts["left"] = _left(left, say)
+    if behind > 0:
+        slack = math.floor(plan.slack(now))
+        texts["behind"] = say(
+            "{minutes} min behind the plan, {slack} min of slack to come", minutes=behind, slack=slack
+        )
+    elif behind < 0:
+        texts["behind"] = say("{minutes} min ahead of the plan", minutes=-behind)
+    else:
+        texts["behind"] = say("on time")
+    return texts
+
+
+def _left(left: float, say: Language) -> str:
+    """Return how many minutes are left of a part."""
+    if left > 0:
+        return say("{minutes} min left", minutes=math.ceil(left))
+    return say("time is up, {minutes} min ago", minutes=math.floor(-left))
+
+
+def _queue(plan: PlanUnderWay, now: float, runs: RunsNow, say: Language) -> str:
+    """Return whether the runs that wait will be done when the plan looks at them, and what to do if not."""
+    coming = plan.until_runs_are_shown(now)
+    if coming is None or not runs.waiting:
+        return ""
+    part, left = coming
+    ends = math.ceil(runs.seconds / 60)
+    sentences = [say("Runs that wait: {count}. The last one ends in about {ends} min.", count=runs.waiting, ends=ends)]
+    if left:
+        title = title_of(translated(part, say), say)
+        sentences.append(say("“{title}” begins in {left} min.", title=title, left=math.ceil(left)))
+    late = say(
+        "This is too late for some: let groups share a run by its link and stop the others in Runs. A group without a "
+        "run looks at a shipped model in Runs: tiny-town, or sentiment-mini."
+    )
+    return " ".join([*sentences, *[late] * (ends > left)])
 
 
 def _mean_share(points: Sequence[int], say: Language) -> str:
@@ -122,8 +218,8 @@ def _mean_share(points: Sequence[int], say: Language) -> str:
     return say("{share} of {count}", share=share, count=len(points))
 
 
-def run_lines(runs: Runs) -> list[str]:
-    """Return a line for each run that trains or waits: those that train, then the queue in its order."""
+def runs_of(runs: Runs) -> RunsNow:
+    """Return the runs that train or wait: those that train, then the queue in its order."""
     queue, lines = runs.queue(), []
     for run_id in (*(run_id for run_id in runs.ids() if run_id not in queue), *queue):
         with contextlib.suppress(InputError):  # it was deleted meanwhile
@@ -133,7 +229,7 @@ def run_lines(runs: Runs) -> list[str]:
                 lines.append(f"{short_name(run_id)} waits. {state.message}")
             elif state.status in ACTIVE:
                 lines.append(f"{short_name(run_id)}: {state.status}, step {state.step:,}{left}.")
-    return lines
+    return RunsNow(lines, len(queue), runs.queue_seconds())
 
 
 def checks_table(checks: Sequence[Check]) -> str:
@@ -154,32 +250,45 @@ def key_page(sentence: str, say: Language) -> str:
 
 def screen_page(name: str, address: str, say: Language = ENGLISH) -> str:
     """Return the whole screen, which needs no key; `address` is where participants open the lab."""
-    choices = max(len(lesson.choices) for lesson in LESSONS)
-    shown = {"address": say.address(address), "choices": choices, "qr_code": qr_code}
+    shown = {"address": say.address(address), "choices": _CHOICES, "qr_code": qr_code}
     return render("workshop/screen.html", say, **_document(name, say, "room/screen"), **shown)
 
 
 def screen(room: Room, say: Language = ENGLISH) -> News:
     """Return what changes on the screen, which shows nothing that participants may not see."""
+    texts = {"present": say("{present} here", present=room.present), "left": ""}
+    if room.plan is not None:
+        texts["left"] = _left(room.plan.left(room.now()), say)
     if not room.called:
-        title = say("Final exam") if room.exam else say("Join: scan the code, or type the address")
-        return {"present": say("{present} here", present=room.present), "title": title}, {}
+        texts["title"] = say("Final exam") if room.exam else say("Join: scan the code, or type the address")
+        if room.plan is not None and not room.plan.part.lesson:
+            part = translated(room.plan.part, say)
+            texts["question"] = part.say
+            if room.plan.at:  # in the first part people join
+                texts["title"] = part.title
+        return News(texts=texts, shares={}, here=[])
     lesson = translated(LESSONS[room.called - 1], say)
     total = sum(room.counts(lesson.number).guesses.values())
-    texts = {
+    texts |= {
         "present": say("{present} here, {total} predicted", present=room.present, total=total),
         "title": say("Lesson {number}: {title}", number=lesson.number, title=lesson.title),
-        "question": " ".join(
-            filter(None, [lesson.question.replace("`", ""), lesson.example and f"“{lesson.example}”"])
-        ),
+        "question": _question(lesson),
     }
     revealed = lesson.number in room.revealed
     for at, choice in enumerate(lesson.choices):
-        texts[f"choice-{at}"] = f"{'✓ ' if revealed and not choice.why else ''}{choice.text.replace('`', '')}"
+        texts[f"choice-{at}"] = f"{'✓ ' if revealed and not choice.why else ''}{_plain(choice.text)}"
     if not revealed:
-        return texts, {}
+        return News(texts=texts, shares={}, here=[])
     counts, shares = _guesses(room, lesson, "count-", say)
-    return texts | counts, shares
+    return News(texts=texts | counts, shares=shares, here=[])
+
+
+def _question(lesson: Lesson) -> str:
+    return " ".join(filter(None, [_plain(lesson.question), lesson.example and f"“{lesson.example}”"]))
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
 
 
 def _document(title: str, say: Language, live: str = "") -> dict[str, str]:
@@ -187,7 +296,7 @@ def _document(title: str, say: Language, live: str = "") -> dict[str, str]:
     return {"title": title, "live": live, "head": assets.head("workshop", say.code)}
 
 
-def _guesses(room: Room, lesson: Lesson, prefix: str, say: Language) -> News:
+def _guesses(room: Room, lesson: Lesson, prefix: str, say: Language) -> tuple[dict[str, str], dict[str, float]]:
     """Return how many predicted each choice."""
     guesses = room.counts(lesson.number).guesses
     total = sum(guesses.values())

@@ -1,10 +1,13 @@
-"""The plans of a workshop, in plans.toml, and who trains when: a machine trains few models at a time."""
+"""The plans of a workshop, in plans.toml, the clock of the one under way, and who trains when.
+
+A machine trains few models at a time, so groups share runs.
+"""
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter
 
@@ -16,13 +19,16 @@ from bertviz_lab.ui.languages import Message
 class Part:
     """A part of a workshop."""
 
-    TEXTS: ClassVar = ("title", "text")
+    TEXTS: ClassVar = ("title", "say")
 
     minutes: int  # including the discussion
-    title: str = ""
-    text: str = ""  # what the leader does; "" in a lesson, whose question is shown instead
+    say: str  # what the leader says, and the projector shows
+    title: str = ""  # "" for a lesson, which has its own
     lesson: int = 0  # its number; 0 for none
+    exam: Literal["", "before", "after"] = ""  # a sitting of the exam
+    opens: str = ""  # the view or form to which everybody is led (PLACES of lessons/lesson.py)
     runs: Literal["", "start", "end"] = ""  # whether runs are started or looked at; they train in between
+    slack: bool = False  # time that makes up for what took longer
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,57 @@ class Plan:
         return list(zip(starts, ends, strict=True))
 
 
+@dataclass(frozen=True)
+class PlanUnderWay:
+    """A plan that a leader follows. Times are seconds on one clock, what is returned is minutes."""
+
+    plan: Plan
+    began: float
+    part_began: float
+    at: int = 0  # the index of the part of the moment
+
+    @property
+    def part(self) -> Part:
+        return self.plan.parts[self.at]
+
+    @property
+    def next_part(self) -> Part | None:
+        return self.plan.parts[self.at + 1] if self.at + 1 < len(self.plan.parts) else None
+
+    def moved(self, steps: int, now: float) -> "PlanUnderWay | None":
+        """Return the plan at a later or an earlier part, None before its first one and after its last."""
+        at = self.at + steps
+        return replace(self, at=at, part_began=now) if 0 <= at < len(self.plan.parts) else None
+
+    def minute(self, now: float) -> float:
+        return (now - self.began) / 60
+
+    def left(self, now: float) -> float:
+        """Return how long the part still lasts; below 0 it has taken longer than planned."""
+        return self.part.minutes - (now - self.part_began) / 60
+
+    def behind(self, now: float) -> float:
+        """Return how much later than planned the part ends, if it ends on time or is over now; below 0 earlier."""
+        planned, _ = self.plan.timed()[self.at]
+        return self.minute(self.part_began) - planned + max(0.0, -self.left(now))
+
+    def slack(self, now: float) -> float:
+        """Return the slack that is left, in this part and later ones."""
+        later = sum(part.minutes for part in self.plan.parts[self.at + 1 :] if part.slack)
+        return later + (max(0.0, self.left(now)) if self.part.slack else 0.0)
+
+    def until_runs_are_shown(self, now: float) -> tuple[Part, float] | None:
+        """Return the part that looks at the runs of now, and the time until it begins; None where none train."""
+        if self.part.runs == "end":
+            return self.part, 0.0
+        wait = max(0.0, self.left(now))
+        for part in self.plan.parts[self.at + 1 :]:
+            if part.runs:
+                return (part, wait) if part.runs == "end" else None
+            wait += part.minutes
+        return None
+
+
 def shared_runs(people: int, start: int, end: int, places: int, run_seconds: float) -> tuple[int, tuple[float, ...]]:
     """Share `places` runs at a time, of `run_seconds` each, among `people`, from one minute of a workshop to another.
 
@@ -66,5 +123,16 @@ IN_EACH_LESSON = Message(
     "In each lesson: call everyone to it and let them look; each predicts alone, then explains the prediction to a "
     "neighbor; reveal, and let somebody who was wrong say what they had expected; then open the steps that show it."
 )
-_TEXT = (resources.files(__package__) / "plans.toml").read_text(encoding="utf-8")
-PLANS = TypeAdapter(tuple[Plan, ...]).validate_python(tomllib.loads(_TEXT)["plans"])
+
+
+def _read() -> tuple[Plan, ...]:
+    """Return the plans; a lesson has what is said in it, from the list for all plans."""
+    content: dict[str, Any] = tomllib.loads((resources.files(__package__) / "plans.toml").read_text(encoding="utf-8"))
+    for plan in content["plans"]:
+        for part in plan["parts"]:
+            if "lesson" in part:
+                part["say"] = content["lessons"][str(part["lesson"])]
+    return TypeAdapter(tuple[Plan, ...]).validate_python(content["plans"])
+
+
+PLANS = _read()

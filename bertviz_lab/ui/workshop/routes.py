@@ -6,7 +6,7 @@ page without the checks of the machine, and there is no room.
 
 import contextlib
 import html
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -31,6 +31,7 @@ from bertviz_lab.ui.workshop import pages
 from bertviz_lab.ui.workshop.address import participants_address
 from bertviz_lab.ui.workshop.leader_key import LeaderKey
 from bertviz_lab.ui.workshop.machine import examine_machine
+from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room
 
 _LONGEST = 4096  # bytes of a browser's report
@@ -55,8 +56,8 @@ class _Act(BaseModel):
     """What the leader does."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
-    act: Literal["call", "reveal", "before", "after", "reset"]
-    lesson: Annotated[int, Field(ge=0, le=len(LESSONS))] = 0
+    act: Literal["call", "reveal", "before", "after", "start", "next", "back", "reset"]
+    number: Annotated[int, Field(ge=0, le=1000)] = 0  # of a lesson, by default the called one; the minutes of a plan
 
 
 def workshop_routes(state: AppState) -> list[Route]:
@@ -198,30 +199,38 @@ class _RoomRoutes:
         self._workshop, self._room = workshop, room
 
     async def board(self, request: Request) -> Response:
-        lines = await run_in_threadpool(pages.run_lines, self._workshop.state.runs)
-        return _news(*pages.board(self._room, lines, self._workshop.say(request)))
+        runs = await run_in_threadpool(pages.runs_of, self._workshop.state.runs)
+        return _json(pages.board(self._room, runs, self._workshop.say(request)))
 
     async def act(self, request: Request) -> Response:
-        """Call everybody to a lesson or to the exam, reveal a lesson, or reset the room."""
+        """Do what the leader asks: call, reveal, follow a plan, or reset the room."""
         try:
             sent = _Act.model_validate_json(await request.body())
         except ValidationError:
             return _refusal("This page is out of date; reload it.", 422)
-        if sent.act in ("call", "reveal") and not sent.lesson:
+        room, number = self._room, sent.number or self._room.called
+        plan = next((plan for plan in PLANS if plan.minutes == number), None)
+        if sent.act in ("call", "reveal") and not 1 <= number <= len(LESSONS):
             return _refusal("Which lesson?", 422)
-        if sent.act == "call":
-            self._room.call(sent.lesson)
-            self._room.outcome = Message("Everyone is called to lesson {number}.", number=sent.lesson)
-        elif sent.act == "reveal":
-            self._room.reveal(sent.lesson)
-            self._room.outcome = Message("Lesson {number} is revealed; its predictions are final.", number=sent.lesson)
-        elif sent.act != "reset":
-            self._room.call_to_exam(sent.act)
-            self._room.outcome = Message("Everyone is called to the exam.")
-        else:
-            self._room.reset()
-            self._room.outcome = Message("The room starts again.")
-        log_event("workshop", act=sent.act, lesson=sent.lesson)
+        match sent.act:
+            case "call":
+                room.call(number)
+            case "before" | "after":
+                room.call(exam=sent.act)
+            case "reveal":
+                room.reveal(number)
+            case "start" if plan is not None:
+                room.start(plan)
+            case "start":
+                return _refusal("Which plan?", 422)
+            case "next":
+                room.move(1)
+            case "back":
+                room.move(-1)
+            case "reset":
+                room.reset()
+        room.outcome = _outcome(room, sent.act, number)
+        log_event("workshop", act=sent.act, number=number)
         return await self.board(request)
 
     async def report(self, request: Request) -> Response:
@@ -234,26 +243,38 @@ class _RoomRoutes:
         except ValidationError:
             return _refusal("This page is out of date; reload it.", 422)
         guesses = {number: at for number, at in sent.chosen.items() if at < len(LESSONS[number - 1].choices)}
-        return _json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses))
+        say = self._workshop.say(request)
+        return _json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses, say))
 
     async def screen_page(self, request: Request) -> Response:
         address, say = self._workshop.address(request), self._workshop.say(request)
         return _html(pages.screen_page(self._workshop.state.settings.workshop, address, say))
 
     async def screen(self, request: Request) -> Response:
-        return _news(*pages.screen(self._room, self._workshop.say(request)))
+        return _json(pages.screen(self._room, self._workshop.say(request)))
+
+
+def _outcome(room: Room, act: str, number: int) -> Message:
+    """Return what the leader's act has led to."""
+    if act == "reset":
+        return Message("The room starts again.")
+    if act == "reveal":
+        return Message("Lesson {number} is revealed; its predictions are final.", number=number)
+    if room.called:
+        return Message("Everyone is called to lesson {number}.", number=room.called)
+    if room.exam:
+        return Message("Everyone is called to the exam.")
+    if room.plan is None:
+        return Message("The plan has ended.")
+    return Message("Now: {title}.", title=Message(room.plan.part.title))
 
 
 def _html(page: str, status: int = 200) -> Response:
     return HTMLResponse(page, status, _FRESH)
 
 
-def _json(body: dict[str, Any]) -> Response:
+def _json(body: Mapping[str, Any]) -> Response:
     return Response(to_json(body), 200, _FRESH, "application/json")
-
-
-def _news(texts: dict[str, str], shares: dict[str, float]) -> Response:
-    return _json({"texts": texts, "shares": shares})
 
 
 def _refusal(sentence: str, status: int) -> Response:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.workshop.address import checked_address, participants_address, qr_code
 from bertviz_lab.ui.workshop.leader_key import COOKIE, LeaderKey, new_key
 from bertviz_lab.ui.workshop.machine import Check
-from bertviz_lab.ui.workshop.pages import board, checks_table, leader_page, screen, screen_page
+from bertviz_lab.ui.workshop.pages import RunsNow, board, checks_table, leader_page, screen, screen_page, title_of
 from bertviz_lab.ui.workshop.plans import PLANS, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
 from tests.ui.pages import PageReader, request_of
@@ -73,7 +74,7 @@ def test_an_answer_counts_as_seen_only_where_it_was_revealed(room: Room) -> None
 def test_a_call_reaches_those_who_come_later_and_the_last_one_counts(room: Room) -> None:
     room.call(5)
     room.call(3)
-    assert room.report(person(9), "", 1, (), {})["call"] == {"number": 2, "lesson": 3, "exam": ""}
+    assert room.report(person(9), "", 1, (), {})["call"] == {"number": 2, "lesson": 3, "exam": "", "place": None}
 
 
 def test_after_a_reset_nothing_is_left_and_old_reports_do_not_come_back(room: Room) -> None:
@@ -226,9 +227,17 @@ def settings() -> Settings:
 
 def test_the_leaders_page_has_a_place_for_everything_that_it_is_told(settings: Settings) -> None:
     room, page = Room(30), PageReader(leader_page(settings, ADDRESS, Room(30)))
-    texts, shares = board(room, ())
-    assert page.told == texts.keys()
-    assert page.shares == shares.keys()
+    told, shares = set[str](), set[str]()
+    for plan in PLANS:
+        room.start(plan)
+        for _ in plan.parts:
+            news = board(room, RunsNow(waiting=1, seconds=9999.0))
+            told |= news["texts"].keys()
+            shares |= news["shares"].keys()
+            room.move(1)
+        assert room.plan is None
+    assert page.told == told
+    assert page.shares == shares
 
 
 def test_the_screen_has_a_place_for_everything_that_it_is_told() -> None:
@@ -236,26 +245,34 @@ def test_the_screen_has_a_place_for_everything_that_it_is_told() -> None:
     for lesson in LESSONS:
         room.call(lesson.number)
         room.reveal(lesson.number)
-        texts, shares = screen(room)
-        assert page.told >= texts.keys()
-        assert page.shares >= shares.keys()
+        news = screen(room)
+        assert page.told >= news["texts"].keys()
+        assert page.shares >= news["shares"].keys()
 
 
 def test_the_screen_shows_predictions_only_when_they_are_revealed() -> None:
     room = Room(30)
     room.report(Visitor(owner_of("o" * 43), "192.0.2.1"), room.id, 5, (), {5: 1})
     room.call(5)
-    texts, shares = screen(room)
+    texts = screen(room)["texts"]
     assert texts["present"] == "1 here, 1 predicted"
-    assert not shares
+    assert not screen(room)["shares"]
     assert not [name for name in texts if name.startswith("count")]
     assert LESSONS[4].example in texts["question"]
     assert not [text for text in texts.values() if text.startswith("✓")]
     room.reveal(5)
-    texts, shares = screen(room)
+    news = screen(room)
     right = [choice.text.replace("`", "") for choice in LESSONS[4].choices if not choice.why]
-    assert [text for text in texts.values() if text.startswith("✓")] == [f"✓ {text}" for text in right]
-    assert (texts["count-1"], shares["count-1"]) == ("1 of 1", 1.0)
+    assert [text for text in news["texts"].values() if text.startswith("✓")] == [f"✓ {text}" for text in right]
+    assert (news["texts"]["count-1"], news["shares"]["count-1"]) == ("1 of 1", 1.0)
+
+
+def test_the_screen_shows_what_the_leader_says_in_a_part_without_a_lesson(room: Room) -> None:
+    room.start(PLANS[1])
+    assert screen(room)["texts"]["title"].startswith("Join")
+    room.move(3)
+    part = PLANS[1].parts[3]
+    assert {part.title, part.say, "6 min left"} <= set(screen(room)["texts"].values())
 
 
 def test_a_name_is_only_text_and_nothing_comes_from_outside(settings: Settings) -> None:
@@ -274,19 +291,63 @@ each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.minu
 
 
 @each_plan
-def test_every_lesson_has_at_least_the_minutes_that_it_takes(plan: Plan) -> None:
+def test_a_plan_has_slack_and_eight_minutes_or_more_for_a_lesson(plan: Plan) -> None:
     taken = [part.lesson for part in plan.parts if part.lesson]
     assert len(taken) == len(set(taken))
-    assert all(part.minutes >= LESSONS[part.lesson - 1].minutes for part in plan.parts if part.lesson)
+    assert all(part.minutes >= max(8, LESSONS[part.lesson - 1].minutes) for part in plan.parts if part.lesson)
     assert all(part.lesson or part.title for part in plan.parts)
     assert len(plan.goals) >= 3
+    assert sum(part.minutes for part in plan.parts if part.slack) >= 0.07 * plan.minutes
 
 
-def test_the_longest_plan_has_all_lessons_and_ends_no_hour_without_a_break() -> None:
+def test_the_longest_plan_ends_with_the_exam_that_began_it_and_no_hour_is_without_a_break() -> None:
     plan = PLANS[-1]
-    assert {part.lesson for part in plan.parts} - {0} == {lesson.number for lesson in LESSONS}
+    assert [part.exam for part in plan.parts if part.exam] == ["before", "after"]
+    assert plan.parts[-2].exam == "after"
     breaks = [start for start, part in plan.timed() if part.title == "Break"]
     assert max(b - a for a, b in zip([0, *breaks], [*breaks, plan.minutes], strict=True)) <= 75
+
+
+@each_plan
+def test_the_documentation_has_the_plan(plan: Plan) -> None:
+    written = (Path(__file__).parents[3] / "docs" / "workshop.md").read_text(encoding="utf-8")
+    section = written.split(f"### {plan.minutes} minutes\n")[1].split("### ")[0]
+    rows = [f"| {start}–{start + part.minutes} | {title_of(part)} | {part.say} |" for start, part in plan.timed()]
+    assert re.findall(r"^\| \d.*", section, flags=re.M) == rows
+    assert re.findall(r"^- (.*)", section, flags=re.M) == list(plan.goals)
+
+
+def clock_of(room: Room) -> list[str]:
+    texts = board(room, RunsNow())["texts"]
+    return [texts["minute"], texts["left"], texts["behind"]]
+
+
+def test_the_clock_compares_the_plan_with_the_time(room: Room, clock: list[float]) -> None:
+    room.start(PLANS[1])  # its parts begin in minutes 0, 4, 12
+    assert clock_of(room) == ["Minute 0 of 90", "4 min left", "on time"]
+    clock[0] = 60 * 2
+    room.move(1)
+    assert clock_of(room) == ["Minute 2 of 90", "8 min left", "2 min ahead of the plan"]
+    clock[0] = 60 * 13.5
+    late = "2 min behind the plan, 8 min of slack to come"
+    assert clock_of(room) == ["Minute 13 of 90", "time is up, 3 min ago", late]
+    room.move(1)
+    assert clock_of(room) == ["Minute 13 of 90", "8 min left", late]
+
+
+def test_the_leader_is_told_when_the_queue_is_longer_than_the_plan_allows(room: Room) -> None:
+    room.start(PLANS[1])
+    waiting = RunsNow(waiting=9, seconds=1700.0)
+    assert board(room, waiting)["texts"]["queue"] == ""  # no run of the plan trains yet
+    room.move(3)  # runs are started for six minutes, and looked at 34 minutes later
+    in_time = "Runs that wait: 9. The last one ends in about 29 min. “Look at the runs” begins in 40 min."
+    assert board(room, waiting)["texts"]["queue"] == in_time
+    assert "let groups share a run" in board(room, RunsNow(waiting=20, seconds=3800.0))["texts"]["queue"]
+    assert board(room, RunsNow())["texts"]["queue"] == ""
+    room.move(6)
+    assert board(room, waiting)["texts"]["queue"].startswith(
+        "Runs that wait: 9. The last one ends in about 29 min. This"
+    )
 
 
 @each_plan

@@ -67,8 +67,8 @@ def report(server: Server, number: int, **said: Any) -> dict[str, Any]:
     return json.loads(text)
 
 
-def act(server: Server, leader: str, name: str, lesson: int = 0) -> dict[str, str]:
-    status, text, _ = server.send("/leader/board", {"act": name, "lesson": lesson}, Cookie=leader)
+def act(server: Server, leader: str, name: str, number: int = 0) -> dict[str, str]:
+    status, text, _ = server.send("/leader/board", {"act": name, "number": number}, Cookie=leader)
     assert status == 200, text
     return json.loads(text)["texts"]
 
@@ -95,6 +95,22 @@ def test_thirty_participants_predict_and_the_leader_calls_and_reveals(server: Se
     assert report(server, 0)["room"] not in rooms
 
 
+def test_a_plan_leads_everybody_to_each_of_its_parts_in_their_own_language(server: Server, leader: str) -> None:
+    board = act(server, leader, "start", 90)
+    assert (board["said"], board["next"]) == ("Now: Arrive.", f"Lesson 1: {LESSONS[0].title} (8 min)")
+    assert report(server, 1)["call"]["lesson"] == 0
+    assert act(server, leader, "next")["part"] == f"Lesson 1: {LESSONS[0].title}"
+    assert report(server, 1)["call"]["lesson"] == 1
+    act(server, leader, "reveal")  # the lesson of the part
+    assert report(server, 1)["revealed"] == {"1": {}}
+    act(server, leader, "next")
+    assert act(server, leader, "next")["said"] == "Now: Start the runs."
+    german = json.loads(server.send("/room?lang=de", {}, Cookie=cookie(2))[1])["call"]["place"]
+    assert (german["space"], german["show"], german["lesson"]["title"]) == ("train", "pretrain", "Läufe starten")
+    assert act(server, leader, "back")["part"] == f"Lesson 2: {LESSONS[1].title}"
+    assert "part" in json.loads(server.ask("/leader/board", {"Cookie": leader})[1])["texts"]  # a page that is reloaded
+
+
 @pytest.mark.parametrize("path", ONLY_LEADERS)
 @pytest.mark.parametrize("headers", [{}, {"Cookie": cookie(1)}, {"Cookie": "bertviz-lab-leader=" + KEY}])
 def test_what_is_the_leaders_is_answered_to_nobody_else(server: Server, path: str, headers: dict[str, str]) -> None:
@@ -104,7 +120,7 @@ def test_what_is_the_leaders_is_answered_to_nobody_else(server: Server, path: st
 
 
 def test_a_participant_cannot_act_as_the_leader(server: Server, leader: str) -> None:
-    sent = {"act": "reveal", "lesson": 1}
+    sent = {"act": "reveal", "number": 1}
     assert server.send("/leader/board", sent, Cookie=cookie(1))[0] == 401
     assert server.send("/leader/board", sent, Cookie=leader, Origin="http://evil.example")[0] == 403
     assert server.send("/leader/board", sent, Cookie=leader, Sec_Fetch_Site="cross-site")[0] == 403
@@ -148,7 +164,7 @@ def test_a_report_that_is_none_is_refused_and_not_repeated(server: Server, said:
 
 
 @pytest.mark.parametrize(
-    "sent", [{"act": "open"}, {"act": "call", "lesson": 99}, {"act": "call"}, {"act": "reveal"}, 1]
+    "sent", [{"act": "open"}, {"act": "call", "number": 99}, {"act": "call"}, {"act": "reveal"}, {"act": "start"}, 1]
 )
 def test_an_act_that_is_none_changes_nothing(server: Server, leader: str, sent: Any) -> None:
     before = report(server, 1)

@@ -211,11 +211,14 @@ export function mountLessonBar(root) {
   page.on('open', (opened) => {
     if (opened.space === 'learn') goHome();
     if (!opened.lesson || opened.space === 'learn') return;
-    here.firstChild.append(document.querySelector('.lab-lessons .place') ?? '');
     place = opened;
-    title.textContent = gettext('Lesson {number}: {title}', place.lesson);
-    text.replaceChildren(...marked(place.lesson.text));
+    const { lesson } = place; // a part of a workshop's plan is none: it has no number
+    if (lesson.number) here.firstChild.append(document.querySelector('.lab-lessons .place') ?? '');
+    else goHome();
+    title.textContent = lesson.number ? gettext('Lesson {number}: {title}', lesson) : `${lesson.title}.`;
+    text.replaceChildren(...marked(lesson.text));
     root.setAttribute('aria-label', `${title.textContent} ${text.textContent}`); // is read out where the focus comes
+    back.hidden = !lesson.number;
     skip.hidden = place.space === 'train';
     if (skip.hidden) window.scrollTo(0, 0); // where its forms begin
     root.hidden = false;
@@ -229,7 +232,8 @@ export function mountLessonBar(root) {
 
 async function report() {
   const { room, at, chosen, done } = memory;
-  const answer = await fetch('room', posted(room && room === page.room?.room ? { room, at, chosen, done } : {}));
+  const told = room && room === page.room?.room ? { room, at, chosen, done } : {};
+  const answer = await fetch(`room?lang=${LANGUAGE}`, posted(told));
   return answer.ok ? answer.json() : undefined;
 }
 
@@ -240,12 +244,12 @@ function take(told) {
   }
   page.room = told;
   page.emit('room');
-  const { number, lesson, exam } = told.call;
-  if ((lesson || exam) && number > memory.called) {
+  const { number, lesson, exam, place } = told.call;
+  if ((lesson || exam || place) && number > memory.called) {
     keep({ called: number });
     if (exam) beginSitting(`${told.room} ${exam}`);
-    page.lesson = exam ? 'exam' : lesson; // Learn may not be there yet, and then begins with it
-    page.open({ space: 'learn', show: 'lessons', lesson: { number: lesson } });
+    if (!place) page.lesson = exam ? 'exam' : lesson; // Learn may not be there yet, and then begins with it
+    page.open(place ?? { space: 'learn', show: 'lessons', lesson: { number: lesson } });
   }
   return 2500; // milliseconds
 }
