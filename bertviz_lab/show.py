@@ -41,7 +41,7 @@ from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page
 from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 
-PublishedView = Literal["tokens", "predictions", "attention", "attribution", "embeddings", "layers"]
+PublishedView = Literal["tokens", "predictions", "attention", "attribution", "causes", "embeddings", "layers"]
 #: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
 _FIT = (
     "new this.contentWindow.ResizeObserver(() => {"

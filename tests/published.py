@@ -237,6 +237,27 @@ def questions(model: str, text_a: str, text_b: str) -> Iterator[Asked]:
     yield "embeddings", "contexts", given | {"word": ""}
 
 
+def causes_questions(model: str, text_a: str, text_b: str, kind: str = "") -> Iterator[Asked]:
+    """Yield what Causes asks about a text: every component, corruption and direction once."""
+    given = {"model": model, "text_a": text_a, "text_b": text_b}
+    traced = {"kind": kind, "position": None, "choice": "", "contrast": "", "corruption": "word", "changed": None,
+              "replacement": "", "direction": "denoising"}  # fmt: skip
+    noised = traced | {"corruption": "noise", "direction": "noising"}
+    masked = traced | {"corruption": "mask", "changed": 2}
+    written = traced | {"corruption": "text", "replacement": text_a.replace("red", "old")}
+    for component, changed in (
+        ("residual", traced),
+        ("attention", noised),
+        ("feed_forward", masked),
+        ("head", written),
+    ):
+        yield "causes", "patching", given | {"traced": changed, "component": component}
+    for component, layer in (("residual", 0), ("head", 1), ("residual", 2)):
+        yield "causes", "patched", given | {"traced": traced, "component": component, "layer": layer, "index": 1}
+    for changed in (traced, noised):
+        yield "causes", "decomposition", given | {"traced": changed}
+
+
 def differences(server: Any, engine: Any, tolerance: float, path: str = "") -> Iterator[str]:
     """Yield where two answers differ: in words, in tokens, in order, or in numbers by more than the tolerance.
 

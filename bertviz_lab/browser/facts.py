@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.interpret.targets import TargetKind, is_multi_label, require_head
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.explain import MASK_ATTEMPTS
@@ -27,6 +28,7 @@ _NO_SERVER = "A published page has no server: use the lab for this."
 UNAVAILABLE = {
     "any": _NO_SERVER,
     "explore.download": "A published page has the models that it was published with; use the lab for others.",
+    "causes.findings": "The findings report needs every method, also those by gradients and training: use the lab.",
 }
 
 #: What it answers in part, so that the lab's page leaves it to its server, by "view.question".
@@ -68,6 +70,7 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str
         "reads_all": config.classifier_pooling != "cls",
         "is_large": parameter_count(checkpoint.model) > LARGE,
         "is_prenorm": config.is_prenorm,
+        "embeddings": _embeddings(checkpoint),
         "windows": [config.local_attention if config.is_local(layer) else None for layer in bert_layers],
         "added_terms": added,
         "score_terms": 1 + len(added) if config.position_embedding_type == "disentangled" else 1,
@@ -80,6 +83,13 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str
         "notes": notes,
         "tokenizer": _tokenizer_facts(checkpoint.tokenizer),
     }
+
+
+def _embeddings(checkpoint: Checkpoint) -> list[str]:
+    """Return the embeddings that are summed, in the order of `Embeddings.summands`."""
+    tables = backbone(checkpoint).embeddings
+    found = {"token": tables.word, "position": tables.position, "segment": tables.token_type}
+    return [name for name, table in found.items() if table is not None]
 
 
 def _added_terms(checkpoint: Checkpoint) -> list[str]:

@@ -23,8 +23,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from bertviz_lab.browser.export import GRAPH, WEIGHTS
 from bertviz_lab.browser.facts import PARTIAL
-from bertviz_lab.browser.graph import WEIGHTS
 from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, digest, engine_source, export_model, vendored
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
@@ -40,7 +40,9 @@ _log = logging.getLogger(__name__)
 
 _FOLDER = "lab-engine"
 _FACTS = "facts.json"
-_ENDS = (_FACTS, "model.onnx", WEIGHTS, "tokenizer.json")
+_ENDS = (_FACTS, GRAPH, WEIGHTS, "tokenizer.json")
+#: The server traces causes faster than a browser, and longer texts.
+_VIEWS = ("explore", *(view for view in PUBLISHED if view != "causes"))
 _KEPT_SECONDS = 30 * 86_400.0  # of a model that no page has offered meanwhile
 
 
@@ -105,7 +107,7 @@ class EngineFiles:
                 for name, key in keys.items()
                 if (self._folder / key / _FACTS).is_file()
             },
-            "views": ["explore", *PUBLISHED],
+            "views": _VIEWS,
             "server": PARTIAL,
             "addresses": {"base": f"{_FOLDER}/", "worker": f"{code}/engine/worker.js", **libraries},
             "site": {
@@ -157,7 +159,7 @@ def _export(name: str, checkpoints: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         state = AppState(Settings(runs_dir=Path(scratch), checkpoints=checkpoints))
         try:
-            model = export_model(state, name, name)
+            model = export_model(state, name, name, causes=False)
         except InputError as error:
             raise SystemExit(1) from error
         facts = model.facts_with({end: f"models/{folder.name}/{end}" for end in model.files})

@@ -23,8 +23,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from bertviz_lab.browser.dynamics import recorded_dynamics, snapshots_folder
+from bertviz_lab.browser.export import CAUSES, GRAPH, WEIGHTS, Precision, export_graphs
 from bertviz_lab.browser.facts import NO_GRADIENTS, UNAVAILABLE, model_facts
-from bertviz_lab.browser.graph import WEIGHTS, Precision, export_graph
 from bertviz_lab.browser.lessons import recorded_lessons
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
@@ -36,13 +36,13 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 
 #: The views of a published page.
-PUBLISHED = ("tokens", "predictions", "attention", "attribution", "embeddings", "layers")
+PUBLISHED = ("tokens", "predictions", "attention", "attribution", "causes", "embeddings", "layers")
 _DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
 #: The modules of the worker, in the order of their imports, and its libraries.
 WORKER = (
     "numeric", "tokenizer", "model", "explore", "recorded", "tokens", "predictions", "attention", "task", "targets",
-    "attribution", "layers", "worker",
+    "attribution", "causes", "layers", "worker",
 )  # fmt: skip
 LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
 WASM = "ort-wasm-simd-threaded.wasm.gz"
@@ -74,7 +74,9 @@ class ExportedModel:
 
     def facts_with(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return what the engine is told of the model; `names` are those of its files by their ends."""
-        kinds = {"graph": "model.onnx", "weights": WEIGHTS, "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS}
+        kinds = {
+            "graph": GRAPH, "causes": CAUSES, "weights": WEIGHTS, "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS
+        }  # fmt: skip
         return self.facts | {"files": {kind: names[end] for kind, end in kinds.items() if end in names}}
 
 
@@ -175,22 +177,31 @@ def _check_place(out: Path, single_file: bool) -> None:
 
 
 def export_model(
-    state: AppState, model: str, name: str, precision: Precision = "fp16", report: Report = lambda words: None
+    state: AppState,
+    model: str,
+    name: str,
+    precision: Precision = "fp16",
+    report: Report = lambda words: None,
+    *,
+    causes: bool = True,
 ) -> ExportedModel:
-    """Export a model under its name on the page. Raises `InputError` for one that is not there or too large."""
+    """Export a model under its name on the page, with what Causes needs unless `causes` is False.
+
+    Raises `InputError` for one that is not there or too large.
+    """
     checkpoint = replace(state.models.open(model), name=name)
-    weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
-    if weights > _MOST_BYTES:
+    size = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
+    if size > _MOST_BYTES:
         raise InputError(
-            f"{checkpoint.name} has {weights / 2e6:,.0f} MB of weights in 16 bits, and a page takes up to about "
+            f"{checkpoint.name} has {size / 2e6:,.0f} MB of weights in 16 bits, and a page takes up to about "
             f"{_MOST_BYTES / 2e6:,.0f} MB: choose a smaller model."
         )
     report(f"{checkpoint.name} is exported.")
     with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "model.onnx"
-        facts = model_facts(state, model, checkpoint) | {"weights": export_graph(checkpoint, path, precision)}
+        weights = export_graphs(checkpoint, Path(scratch), precision, causes=causes)
+        facts = model_facts(state, model, checkpoint) | {"weights": weights}
         tokenizer = checkpoint.tokenizer.backend.to_str().encode()
-        files = {name: path.with_name(name).read_bytes() for name in (path.name, WEIGHTS)}
+        files = {path.name: path.read_bytes() for path in Path(scratch).iterdir()}
         return ExportedModel(facts, files | {"tokenizer.json": tokenizer})
 
 

@@ -6,17 +6,19 @@ added can then be carried through all that follows at the position of the predic
 Mathematical Framework for Transformer Circuits"; for LayerNorm, Kobayashi et al. 2021, section 3.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import analysis, backbone, encode_inputs
-from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits
+from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, is_answer
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -65,21 +67,15 @@ def decompose_logit(
     names = [n for n, table in zip(("token", "position", "segment"), summands, strict=True) if table is not None]
     # Table by table; positions and segments are the same for each batch, and may have one row for all tokens.
     rows = [table.expand(1, len(inputs.encoding), -1)[0, at] for table in summands if table is not None]
-    stream = _Parts(torch.stack([torch.zeros_like(rows[0]), *rows]))  # the first row collects biases
-    stream.norm(model.embeddings.norm)
-    if model.embeddings.projection is not None:
-        stream.linear(model.embeddings.projection)
-    for layer, trace in zip(model.encoder.layers, out.trace, strict=True):
-        stream.add(trace.context[0, :, at], layer.attention.output)
-        if not config.is_prenorm:
-            stream.norm(layer.attention_norm)
-        stream.add(trace.intermediate_output[0, at][None], layer.output)
-        if not config.is_prenorm:
-            stream.norm(layer.output_norm)
-    if model.final_norm is not None:
-        stream.norm(model.final_norm)
-    stream.through_head(checkpoint, target)
-    biases, *parts = stream.rows_ND[:, 0].tolist()
+    contexts = [trace.context[0, :, at] for trace in out.trace]
+    intermediates = [trace.intermediate_output[0, at] for trace in out.trace]
+    stream = carry(checkpoint, torch.stack(rows).double(), contexts, intermediates)
+    kind, against = target.kind, target.against
+    table_CD, bias_C = stream.through_head(checkpoint, "answer" if is_answer(kind) else kind)
+    classes = [int(kind == "end") if is_answer(kind) else target.index, *([against.index] if against else [])]
+    logits_NC = stream.logits(table_CD[classes], None if bias_C is None else bias_C[classes])
+    values_N = logits_NC[:, 0] - (logits_NC[:, 1] if against else 0)
+    biases, *parts = values_N.tolist()
     embeddings = dict(zip(names, parts, strict=False))
     by_layer = np.array(parts[len(names) :]).reshape(config.num_hidden_layers, config.num_attention_heads + 1)
     final = out.last_hidden_state if target.read_position is None else out.last_hidden_state[:, at]
@@ -90,64 +86,89 @@ def decompose_logit(
     )
 
 
-class _Parts:
+def carry(
+    checkpoint: Checkpoint, rows_ND: Tensor, contexts: Sequence[Tensor], intermediates: Sequence[Tensor]
+) -> "Parts":
+    """Return the final state at one position as the sum of the parts that embeddings, heads and layers add to it.
+
+    `rows_ND` are the embeddings that are summed there; of each layer, `contexts` are those of its heads, (heads, size),
+    and `intermediates` the states of its feed-forward network, (width,). The first part has all biases, then come the
+    embeddings and, of each layer, its heads and its feed-forward network.
+    """
+    model: Any = backbone(checkpoint)
+    is_prenorm = checkpoint.config.is_prenorm
+    stream = Parts(torch.cat([torch.zeros_like(rows_ND[:1]), rows_ND]))
+    stream.norm(model.embeddings.norm)
+    if model.embeddings.projection is not None:
+        stream.linear(model.embeddings.projection)
+    for layer, context_HK, intermediate_F in zip(model.encoder.layers, contexts, intermediates, strict=True):
+        stream.add(context_HK, layer.attention.output)
+        if not is_prenorm:
+            stream.norm(layer.attention_norm)
+        stream.add(intermediate_F[None], layer.output)
+        if not is_prenorm:
+            stream.norm(layer.output_norm)
+    if model.final_norm is not None:
+        stream.norm(model.final_norm)
+    return stream
+
+
+class Parts:
     """A vector as a sum of parts: `rows_ND` (parts, hidden), of which the first collects biases.
 
-    Every method carries the parts through one step of the model, linear at the value that their sum has.
+    Every method carries the parts through one step of the model, linear at the value that their sum has, in the
+    precision of the rows.
     """
 
     def __init__(self, rows_ND: Tensor) -> None:
-        self.rows_ND = rows_ND.double()
-
-    def _map(self, rows_ND: Tensor, bias_D: Tensor | None) -> None:
         self.rows_ND = rows_ND
-        if bias_D is not None:
-            self.rows_ND[0] += bias_D.double()
+
+    def _with_bias(self, rows_ND: Tensor, bias_D: Tensor | None) -> Tensor:
+        return rows_ND if bias_D is None else torch.cat([rows_ND[:1] + bias_D.to(rows_ND), rows_ND[1:]])
 
     def linear(self, layer: nn.Linear) -> None:
-        self._map(self.rows_ND @ layer.weight.double().T, layer.bias)
+        self.rows_ND = self.logits(layer.weight, layer.bias)
+
+    def logits(self, table_CD: Tensor, bias_C: Tensor | None) -> Tensor:
+        """Return what each part adds to some linear outputs, (parts, outputs)."""
+        none = torch.zeros(len(table_CD)).to(self.rows_ND)  # with a bias a graph for browsers can share the matrix
+        return self._with_bias(F.linear(self.rows_ND, table_CD.to(self.rows_ND), none), bias_C)
 
     def norm(self, layer: nn.LayerNorm) -> None:
         """LayerNorm with its standard deviation held: (x - mean(x)) / sigma is linear in x."""
         sigma = (self.rows_ND.sum(0).var(correction=0) + layer.eps).sqrt()
         centered_ND = self.rows_ND - self.rows_ND.mean(-1, keepdim=True)
-        self._map(centered_ND / sigma * layer.weight.double(), layer.bias)
+        self.rows_ND = self._with_bias(centered_ND / sigma * layer.weight.to(self.rows_ND), layer.bias)
 
     def activate(self, name: str) -> None:
         """An activation function as a gate held at its value."""
         x_D = self.rows_ND.sum(0)
         activated_D = ACTIVATION_FUNCTIONS[name](x_D)
         gate_D = torch.where(x_D == 0, 0.0, activated_D / x_D)
-        self._map(self.rows_ND * gate_D, activated_D - gate_D * x_D)  # 0 but where x is
+        self.rows_ND = self._with_bias(self.rows_ND * gate_D, activated_D - gate_D * x_D)  # 0 but where x is
 
     def add(self, vectors_NK: Tensor, output: nn.Linear) -> None:
         """Add a part for each vector, heads or all of a feed-forward layer: through its columns of the matrix."""
-        matrix_DNK = output.weight.double().unflatten(1, vectors_NK.shape)
-        added_ND = torch.einsum("nk,dnk->nd", vectors_NK.double(), matrix_DNK)
-        self._map(torch.cat([self.rows_ND, added_ND]), output.bias)
+        apart_NNK = torch.eye(len(vectors_NK)).to(self.rows_ND)[..., None] * vectors_NK.to(self.rows_ND)
+        added_ND = apart_NNK.flatten(1) @ output.weight.to(self.rows_ND).T
+        self.rows_ND = self._with_bias(torch.cat([self.rows_ND, added_ND]), output.bias)
 
-    def through_head(self, checkpoint: Checkpoint, target: Target) -> None:
-        """Carry the parts through the head of a prediction to its logit, or the difference of two: (parts, 1)."""
+    def through_head(self, checkpoint: Checkpoint, kind: str) -> tuple[Tensor, Tensor | None]:
+        """Carry the parts through a head, "answer" for both of an answer's, but for its last linear layer.
+
+        Returns that one's weights, (classes, hidden), and biases.
+        """
         model: Any = checkpoint.model
-        kind = target.kind
         if kind == "token":
             self._dense(model.mlm.transform, model.mlm.activation, model.mlm.norm)
-            table_VD, bias_V = model.bert.embeddings.word.weight, model.mlm.bias
-        else:
-            if kind in ("next", "label"):
-                bert = model.bert
-                self._dense(bert.pooler, checkpoint.config.pooler_act, bert.pooler_norm)
-            elif not isinstance(model.transform, nn.Identity):
-                self._dense(model.transform.dense, model.transform.activation, model.transform.norm)
-            last = {"next": "nsp", "label": "classifier", "word": "classifier"}.get(kind, "answer")
-            table_VD, bias_V = getattr(model, last).weight, getattr(model, last).bias
-        index = int(kind == "end") if kind in ("start", "end") else target.index
-        direction_D = table_VD[index].double()
-        bias = torch.zeros(1) if bias_V is None else bias_V[index][None]
-        if target.against:
-            direction_D = direction_D - table_VD[target.against.index].double()
-            bias = bias if bias_V is None else bias - bias_V[target.against.index]
-        self._map((self.rows_ND @ direction_D)[:, None], bias)
+            return model.bert.embeddings.word.weight, model.mlm.bias
+        if kind in ("next", "label"):
+            bert = model.bert
+            self._dense(bert.pooler, checkpoint.config.pooler_act, bert.pooler_norm)
+        elif not isinstance(model.transform, nn.Identity):
+            self._dense(model.transform.dense, model.transform.activation, model.transform.norm)
+        last = getattr(model, {"next": "nsp", "answer": "answer"}.get(kind, "classifier"))
+        return last.weight, last.bias
 
     def _dense(self, dense: nn.Linear, activation: str, norm: nn.LayerNorm | None) -> None:
         self.linear(dense)

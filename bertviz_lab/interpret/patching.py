@@ -102,10 +102,8 @@ def propose_corruption(
     if position not in changeable:
         raise InputError("Choose a token of the text to change, not a masked or special one.")
     if kind == "noise":
-        table = backbone(checkpoint).embeddings.word
-        noise = torch.randn(table.embedding_dim, generator=torch.Generator().manual_seed(seed))
-        words = table(inputs.input_ids)
-        words[0, position] += _NOISE * table.weight.std() * noise
+        words = backbone(checkpoint).embeddings.word(inputs.input_ids)
+        words[0, position] += noise_of(checkpoint, seed)
         return Corruption((position,), (f"{inputs.encoding.tokens[position]} + noise",), words)
     ids = inputs.input_ids.clone()
     if kind == "mask":
@@ -117,6 +115,13 @@ def propose_corruption(
         vectors = final_vectors(checkpoint, target.read_position, inputs.variants(variants))
         ids = variants[target.score(checkpoint.model, vectors).argmin()][None]
     return _corruption(checkpoint, inputs, ids)
+
+
+def noise_of(checkpoint: Checkpoint, seed: int = 0) -> Tensor:
+    """Return the noise that corrupts a word embedding, (embedding size,): always the same of a seed."""
+    table = backbone(checkpoint).embeddings.word
+    noise = torch.randn(table.embedding_dim, generator=torch.Generator().manual_seed(seed))
+    return _NOISE * table.weight.std() * noise
 
 
 @analysis

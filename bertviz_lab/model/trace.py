@@ -3,7 +3,7 @@
 Neither is kept on a module.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -55,12 +55,13 @@ class Patch(NamedTuple):
     layer: int
     stage: Patchable
     where: Tensor  # boolean, broadcastable to the activation: True where it is replaced
-    values: Tensor  # what replaces it, broadcastable too
+    values: Tensor | Callable[[Tensor], Tensor]  # what replaces it, broadcastable too, or a function of the activation
 
 
 def patched(stage: Patchable, x: Tensor, patches: Sequence[Patch]) -> Tensor:
     """Return an activation of a layer with what the layer's patches replace of it."""
     for patch in patches:
         if patch.stage == stage:
-            x = torch.where(patch.where, patch.values, x)
+            values = patch.values if isinstance(patch.values, Tensor) else patch.values(x)
+            x = torch.where(patch.where, values, x)
     return x

@@ -18,6 +18,7 @@ from tests.published import (
     TEXTS,
     asked,
     by_server,
+    causes_questions,
     differences,
     disagreements,
     drawn,
@@ -91,6 +92,21 @@ def test_occlusion_and_attention_are_those_of_the_server_and_gradients_are_refus
     assert list(differences(rows, ours["tokens"]["rows"], _FP32)) == []
     assert list(differences(theirs["facts"], ours["facts"], _FP32)) == []
     assert ours["tokens"]["note"].endswith("are computed in the lab only.")
+
+
+def test_causes_are_those_of_the_server(page: Page, models: list[str], address: str, tmp_path: Path) -> None:
+    open_published(page, address)
+    state = AppState(Settings(runs_dir=tmp_path))
+    given = [*causes_questions("first", *TEXTS[0]), *causes_questions("first", *TEXTS[2], kind="next")]
+    given += list(causes_questions("first", *TEXTS[3]))
+    assert list(disagreements(page, state, models[0], given, _FP32)) == []
+    _, _, about = given[-1]
+    for method in ("attention", "value zeroing"):
+        asked_of = about | {"method": method, "threshold": 0.05}
+        ours = asked(page, "causes", "flow", asked_of)
+        (theirs,) = drawn(page, [by_server(state, "causes", "flow", asked_of | {"model": models[0]})])
+        rows = [row for row in theirs["methods"]["rows"] if row["label"] not in ("norm", "ALTI")]
+        assert list(differences(theirs | {"methods": theirs["methods"] | {"rows": rows}}, ours, _FP32)) == []
 
 
 @pytest.mark.thorough

@@ -10,7 +10,7 @@ const SHOWN_CLASSES = 6; // of many, in each run
 const NEXT_NAMES = ['B follows A', 'B comes from elsewhere'];
 
 const kindsOf = ({ facts }) => KINDS.filter((kind) => !(kind in facts.missing_heads));
-const isAnswer = (kind) => kind === 'start' || kind === 'end';
+export const isAnswer = (kind) => kind === 'start' || kind === 'end';
 
 /** The kind that was chosen where the model has a head for it, else the one that suits the text. */
 function resolveKind(model, a, b, kind) {
@@ -57,7 +57,7 @@ export async function targets({ model }, { text_a: a, text_b: b, kind: asked }) 
   };
 }
 
-/** The logits of the classes that a target's head chooses among. */
+/** The logits of the classes that a target's head chooses among, of all tokens' for an answer. */
 async function logitsOf(model, encoding, { kind, position }, options = {}) {
   const rows = kind === 'token' ? [[model.facts.layers, position]] : undefined;
   const out = await model.run(encoding, { ...options, rows });
@@ -67,18 +67,22 @@ async function logitsOf(model, encoding, { kind, position }, options = {}) {
   return out[kind].data;
 }
 
-/** The probabilities of the classes, or the number of a regression. */
-export const scoresOf = async (model, encoding, target, options) => {
-  const logits = await logitsOf(model, encoding, target, options);
-  return target.kind === 'label' ? labelScores(model, logits) : [...softmax(logits)];
-};
+/** The probabilities of the classes, or the number of a regression, from logits. */
+export const scoresFrom = (model, { kind }, logits) =>
+  (kind === 'label' ? labelScores(model, logits) : [...softmax(logits)]);
 
-/** The score in nats: a log-probability, with a contrast the log-ratio; of a regression the number. */
-export async function scoreOf(model, encoding, target, options) {
-  const scores = await scoresOf(model, encoding, target, options);
-  if (target.is_regression) return scores[0];
-  return Math.log(scores[target.index]) - (target.against ? Math.log(scores[target.against.index]) : 0);
+/** The same of a text. */
+export const scoresOf = async (model, encoding, target, options) =>
+  scoresFrom(model, target, await logitsOf(model, encoding, target, options));
+
+/** The score in nats from `scoresOf`: a log-probability, with a contrast the log-ratio; of a regression the number. */
+export function scoreFrom(scores, { is_regression: isRegression, index, against }) {
+  if (isRegression) return scores[0];
+  return Math.log(scores[index]) - (against ? Math.log(scores[against.index]) : 0);
 }
+
+export const scoreOf = async (model, encoding, target, options) =>
+  scoreFrom(await scoresOf(model, encoding, target, options), target);
 
 /** The class `choice`, or the most probable. */
 async function classOf(model, encoding, { kind, position }, choice) {
