@@ -380,13 +380,13 @@ def embedding_sum(embeddings: interpret.EmbeddingSum) -> View:
 
 def similarity(result: interpret.Similarity) -> View:
     """Show the cosine similarity of sentences."""
-    payload = figure("similarity", texts=result.texts, cosines=result.cosines)
+    payload = figure("similarity", texts=result.texts, products=result.products)
     return _chart("Cosine similarity of the sentences", payload, 480)
 
 
 def sentence_map(result: interpret.Similarity) -> View:
     """Show sentences in the plane of the first two principal components of their vectors."""
-    payload = figure("sentence_map", texts=result.texts, points=result.map, explained=result.explained)
+    payload = figure("sentence_map", texts=result.texts, products=result.products)
     return _chart("Map of the sentences", payload, 480)
 
 
@@ -397,12 +397,14 @@ def neighbours(word: str, nearest: Sequence[interpret.Neighbour]) -> View:
 
 def context_similarity(contexts: interpret.ContextComparison) -> View:
     """Show a word in two contexts: the similarity of its two vectors at each layer."""
-    return _chart("Contextual embeddings", figure("context_similarity", **vars(contexts)))
+    return _chart("Contextual embeddings", figure("context_similarity", word=contexts.word, products=contexts.products))
 
 
 def context_paths(contexts: interpret.ContextComparison) -> View:
     """Show the same as two paths through the layers, in one plane."""
-    return _chart("Paths through the layers", figure("context_paths", **vars(contexts)), 480)
+    return _chart(
+        "Paths through the layers", figure("context_paths", word=contexts.word, products=contexts.products), 480
+    )
 
 
 # ---- Runs, apart from what follows a run while it trains

@@ -232,7 +232,7 @@ def questions(model: str, text_a: str, text_b: str) -> Iterator[Asked]:
     for changed in ({"ablated": [], "causal": False, "segments": ""},
                     {"ablated": [[0, 1]], "causal": True, "segments": "zero"}):  # fmt: skip
         yield "attribution", "intervention", explained | changed
-    yield "embeddings", "word_at", given | {"position": 2}
+    yield "embeddings", "token_at", given | {"position": 2}
     yield "embeddings", "neighbours", given | {"word": ""}
     yield "embeddings", "contexts", given | {"word": ""}
 

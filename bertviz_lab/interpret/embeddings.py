@@ -73,13 +73,20 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """Sentence embeddings and the cosine similarity of each pair."""
+    """Sentence embeddings, to compare each pair of them."""
 
     texts: tuple[str, ...]
     vectors: NDArray[np.float32]  # (texts, hidden)
-    cosines: NDArray[np.float32]  # (texts, texts)
-    map: NDArray[np.float32]  # (texts, 2): the first two principal components
-    explained: float  # share of the variance
+
+    @property
+    def cosines(self) -> NDArray[np.float32]:
+        """The cosine similarity of each pair, (texts, texts)."""
+        return cosine(self.vectors[:, None], self.vectors[None])
+
+    @property
+    def products(self) -> NDArray[np.float64]:
+        """The scalar product of each pair, (texts, texts): what a map of them follows from."""
+        return _products(self.vectors)
 
 
 @dataclass(frozen=True)
@@ -135,10 +142,7 @@ def similarity(
     truncated, and errors raised, as by `encode`.
     """
     texts = several_texts(texts)
-    vectors = pooled_vectors(checkpoint, texts, pooling, layer).numpy()
-    plane = embedding_plane(vectors)
-    cosines = cosine(vectors[:, None], vectors[None])
-    return Similarity(tuple(texts), vectors, cosines, plane.project(vectors), plane.explained)
+    return Similarity(tuple(texts), pooled_vectors(checkpoint, texts, pooling, layer).numpy())
 
 
 @analysis
@@ -227,19 +231,27 @@ def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class ContextComparison:
-    """A word in two sentences, layer by layer: embeddings first, (layers + 1,) each.
-
-    `cosines`: between the two; `moved_a`, `moved_b`: between a layer and the previous one, 1 at the embeddings.
-    `map_a` and `map_b` (layers + 1, 2): both trajectories in one plane, with `explained` the share of the variance.
-    """
+    """A word in two sentences, layer by layer: `vectors_a` and `vectors_b` (layers + 1, hidden), embeddings first."""
 
     word: str
-    cosines: NDArray[np.float32]
-    moved_a: NDArray[np.float32]
-    moved_b: NDArray[np.float32]
-    map_a: NDArray[np.float32]
-    map_b: NDArray[np.float32]
-    explained: float
+    vectors_a: NDArray[np.float32]
+    vectors_b: NDArray[np.float32]
+
+    @property
+    def cosines(self) -> NDArray[np.float32]:
+        """The cosine similarity of the two at each layer, (layers + 1,)."""
+        return cosine(self.vectors_a, self.vectors_b)
+
+    @property
+    def products(self) -> NDArray[np.float64]:
+        """The scalar product of each pair of the vectors in A and then in B, 2 x (layers + 1) a side: what their paths
+        in a plane follow from."""
+        return _products(np.concatenate([self.vectors_a, self.vectors_b]))
+
+
+def _products(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    exact = vectors.astype(np.float64)
+    return exact @ exact.T
 
 
 def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> ContextComparison:
@@ -248,11 +260,7 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
     The word may also be several, such as "New York", or have punctuation in it, such as "don't". The mean of its tokens
     is taken; of several occurrences the first. Raises `InputError` where the word is not in both texts.
     """
-    paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
-    plane = embedding_plane(np.concatenate(paths))
-    moved_a, moved_b = (np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths)
-    map_a, map_b = map(plane.project, paths)
-    return ContextComparison(word, cosine(*paths), moved_a, moved_b, map_a, map_b, plane.explained)
+    return ContextComparison(word, *(_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)))
 
 
 @analysis

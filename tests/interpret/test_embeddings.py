@@ -14,7 +14,7 @@ from bertviz_lab.interpret import (
     similarity,
     trace_text,
 )
-from bertviz_lab.interpret.embeddings import cosine, embedding_plane
+from bertviz_lab.interpret.embeddings import embedding_plane
 from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLINGS
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint, little_folder
@@ -158,10 +158,11 @@ def test_a_word_in_two_sentences_begins_alike_and_parts_and_must_be_in_both() ->
     checkpoint = little_checkpoint()
     found = compare_contexts(checkpoint, "the red cat sat", "a small red dog ran", "red")
     assert found.cosines.shape == (3,)
-    assert found.map_a.shape == found.map_b.shape == (3, 2)
+    assert found.vectors_a.shape == found.vectors_b.shape == (3, 32)
+    np.testing.assert_allclose(np.diagonal(found.products)[:3], (found.vectors_a**2).sum(-1), rtol=1e-5)
     same = compare_contexts(checkpoint, "the red cat sat", "the red cat sat", "RED")
     np.testing.assert_allclose(same.cosines, 1, atol=1e-5)
-    np.testing.assert_allclose(same.map_a, same.map_b, atol=1e-4)
+    np.testing.assert_allclose(same.vectors_a, same.vectors_b, atol=1e-4)
     with pytest.raises(InputError, match="longer than the model reads"):
         compare_contexts(little_checkpoint(), TEXT_A, "the red cat " * 100 + "sat", "sat")
 
@@ -178,9 +179,7 @@ def test_a_word_with_punctuation_and_several_words_are_found(model_type: str, wo
     end = start + len(there.strip())
     inside = [place for place, (a, b) in enumerate(trace.encoding.offsets) if start <= a < b <= end]
     assert len(inside) > 1
-    vector = trace.hidden_states[:, inside].mean(1)
-    moved = [float(cosine(*pair)) for pair in zip(vector[1:], vector[:-1], strict=True)]
-    assert same.moved_a[1:].tolist() == pytest.approx(moved, abs=1e-5)
+    np.testing.assert_allclose(same.vectors_a, trace.hidden_states[:, inside].mean(1), atol=1e-5)
 
 
 @pytest.mark.parametrize("word", ["zebra", "", "re"])

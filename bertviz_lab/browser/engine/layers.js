@@ -1,8 +1,8 @@
 // What Layers and Embeddings ask: a prediction at every layer, norms, the embedding sum, similar sentences and words
 // (interpret/layers.py and embeddings.py).
 
-import { cosine, joined, largest, longest, mean, norm, principalPlane, range, rankOf, softmax } from './numeric.js';
-import { wordAt, wordsIn } from './tokenizer.js';
+import { cosine, joined, largest, longest, mean, norm, productsOf, range, rankOf, softmax } from './numeric.js';
+import { escapeRegExp, wordsIn } from './tokenizer.js';
 
 const MOST_SENTENCES = 20;
 const NEIGHBOURS = 10;
@@ -63,7 +63,7 @@ export async function sentences({ model }, { text_a: a, text_b: b }) {
   return [...new Set([...own, ...model.facts.singles].filter(Boolean))].join('\n');
 }
 
-/** The sentences that are compared, and their vectors. */
+/** The sentences that are compared, and the products of their vectors. */
 async function pooled(context, args) {
   const { model, progress } = context;
   const { facts } = model;
@@ -85,29 +85,19 @@ async function pooled(context, args) {
       max: (_, at) => Math.max(...rows.map((row) => row[at])) }[pooling];
     vectors.push(Float64Array.from(rows[0], reduce));
   }
-  return { texts, vectors };
+  return { texts, products: productsOf(vectors) };
 }
 
-export async function similarity(context, args) {
-  const { texts, vectors } = await pooled(context, args);
-  return { picture: 'similarity', texts, cosines: vectors.map((one) => vectors.map((other) => cosine(one, other))) };
-}
+export const similarity = async (context, args) => ({ picture: 'similarity', ...await pooled(context, args) });
 
-export async function sentence_map(context, args) {
-  const { texts, vectors } = await pooled(context, args);
-  return { picture: 'sentence_map', texts, ...principalPlane(vectors) };
-}
+export const sentence_map = async (context, args) => ({ picture: 'sentence_map', ...await pooled(context, args) });
 
 // ---- words
 
-export async function word_at({ model }, { text_a: a, text_b: b, position }) {
-  const encoding = model.encode(a, b);
-  if (position >= encoding.ids.length) throw new Error('That token is no longer there.');
-  const pieces = wordAt(encoding, position);
-  const text = [...(encoding.token_type_ids[position] ? b : a)];
-  const word = pieces.length
-    ? text.slice(encoding.offsets[pieces[0]][0], encoding.offsets[pieces.at(-1)][1]).join('') : '';
-  return { token: model.tokenizer.nameOf(encoding.ids[position]), word };
+export async function token_at({ model }, { text_a: a, text_b: b, position }) {
+  const { ids } = model.encode(a, b);
+  if (position >= ids.length) throw new Error('That token is no longer there.');
+  return model.tokenizer.nameOf(ids[position]);
 }
 
 export async function neighbours({ model }, { text_a: a, text_b: b, word: typed }) {
@@ -125,7 +115,7 @@ export async function neighbours({ model }, { text_a: a, text_b: b, word: typed 
 function tokensOf(encoding, word) {
   const text = encoding.text_a;
   const spans = wordsIn(encoding).map((at) => [encoding.offsets[at[0]][0], encoding.offsets[at.at(-1)][1]]);
-  const parts = word.trim().split(/\s+/).filter(Boolean).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const parts = word.trim().split(/\s+/).filter(Boolean).map(escapeRegExp);
   if (!parts.length) return [];
   for (const match of text.matchAll(new RegExp(parts.join('\\s+'), 'giu'))) {
     const first = [...text.slice(0, match.index)].length;
@@ -170,12 +160,8 @@ export async function contexts({ model }, args) {
   }
   const { mask } = model.tokenizer.special;
   word = word.trim() || longestCommonWord(a.replaceAll(mask, ' '), b.replaceAll(mask, ' '));
-  const paths = [await pathOf(model, a, word), await pathOf(model, b, word)];
-  const [movedA, movedB] = paths.map((path) => path.map((vector, at) => (at ? cosine(vector, path[at - 1]) : 1)));
-  const { points, explained } = principalPlane(paths.flat());
-  const count = paths[0].length;
+  const products = productsOf([...await pathOf(model, a, word), ...await pathOf(model, b, word)]);
   return { text_a: a, text_b: b, word,
-    similarity: { picture: 'context_similarity', word, moved_a: movedA, moved_b: movedB,
-      cosines: paths[0].map((vector, at) => cosine(vector, paths[1][at])), norm_note: model.facts.notes.norm },
-    path: { picture: 'context_paths', word, map_a: points.slice(0, count), map_b: points.slice(count), explained } };
+    similarity: { picture: 'context_similarity', word, products, norm_note: model.facts.notes.norm },
+    path: { picture: 'context_paths', word, products } };
 }

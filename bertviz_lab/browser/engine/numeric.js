@@ -44,40 +44,8 @@ export function longest(texts) {
   return most;
 }
 
-const DOUBLINGS = 40; // the power that separates two eigenvalues is 2 to this
-
-/** The largest eigenvalue of a symmetric matrix without negative ones, and its vector: {value, vector}. */
-function dominant(matrix) {
-  const trace = (rows) => sum(rows.map((row, at) => row[at]));
-  let power = matrix;
-  for (let round = 0; round < DOUBLINGS && trace(power) > 0; round += 1) {
-    const scale = trace(power);
-    const scaled = power.map((row) => row.map((value) => value / scale));
-    power = scaled.map((row) => scaled.map((other) => dot(row, other))); // symmetric: rows are columns
-  }
-  const column = power[largest(power.map(norm), 1)[0]];
-  const vector = column.map((value) => value / (norm(column) || 1));
-  return { value: dot(vector, matrix.map((row) => dot(row, vector))), vector };
-}
-
-/** Vectors in the plane of their first two principal components: {points, explained}. The sign of a component is
- * chosen so that the coordinate furthest from 0 is positive. */
-export function principalPlane(vectors) {
-  const center = Array.from(vectors[0], (_, at) => mean(vectors.map((vector) => vector[at])));
-  const centered = vectors.map((vector) => center.map((value, at) => vector[at] - value));
-  let gram = centered.map((one) => centered.map((other) => dot(one, other)));
-  const total = sum(gram.map((row, at) => row[at]));
-  let found = 0;
-  const axes = range(2).map(() => {
-    const { value, vector } = dominant(gram);
-    if (!(value > 1e-12 * total)) return vectors.map(() => 0);
-    found += value;
-    gram = gram.map((row, at) => row.map((entry, column) => entry - value * vector[at] * vector[column]));
-    const furthest = vector[largest(vector.map(Math.abs), 1)[0]];
-    return vector.map((share) => share * Math.sqrt(value) * Math.sign(furthest));
-  });
-  return { points: vectors.map((_, at) => [axes[0][at], axes[1][at]]), explained: total > 0 ? found / total : 1 };
-}
+/** The scalar product of each two vectors. */
+export const productsOf = (vectors) => vectors.map((one) => vectors.map((other) => dot(one, other)));
 
 /** Codes of 16 bits of weights (0 to 1) or of numbers with a sign (-1 to 1), as `sqrt_codes` of Python writes them. */
 export function sqrtCodes(values, isSigned = false) {

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bertviz_lab import InputError, Tokenizer, interpret
+from bertviz_lab.interpret.embeddings import embedding_plane
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.embeddings.view import QUESTIONS
 from tests.charts import shown
@@ -15,7 +17,7 @@ A, B = "the red cat sat", "she gave him the book"
 
 def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", **more: Any) -> Any:
     answer = QUESTIONS[name].ask(session, {"model": "", "text_a": text_a, "text_b": text_b} | more)
-    return shown(answer) if isinstance(answer, str) and name != "sentences" else answer
+    return shown(answer) if isinstance(answer, str) and name not in ("sentences", "token_at") else answer
 
 
 def test_named_sentences_are_compared_pair_by_pair(session: AppState) -> None:
@@ -24,7 +26,16 @@ def test_named_sentences_are_compared_pair_by_pair(session: AppState) -> None:
     assert table["values"][0][2] == pytest.approx(1, abs=1e-5)
     by_cls = ask(session, "similarity", lines=lines, pooling="cls")
     assert by_cls["values"] != table["values"]
-    assert len(ask(session, "sentence_map", lines=lines, pooling="cls")["table"]["rows"]) == 3
+
+
+def test_sentences_are_shown_in_the_plane_of_their_principal_components(session: AppState) -> None:
+    lines = [A, B, "an old man", "the dog ran to the house"]
+    vectors = interpret.similarity(session.models.open(), lines).vectors
+    plane = embedding_plane(vectors)
+    drawn = ask(session, "sentence_map", lines="\n".join(lines), pooling="mean")
+    points = np.array([place for _, *place in drawn["table"]["rows"]])
+    np.testing.assert_allclose(points, plane.project(vectors), atol=1e-4)
+    assert f"explain {plane.explained:.0%} of the variance" in drawn["note"]
 
 
 def test_without_sentences_the_texts_of_the_input_and_examples_are_compared(session: AppState) -> None:
@@ -54,18 +65,14 @@ def test_neighbours_are_the_nearest_tokens(session: AppState) -> None:
         ask(session, "neighbours", "[MASK]", word="")
 
 
-def test_a_selected_token_names_itself_and_its_word(session: AppState) -> None:
+def test_a_selected_token_names_itself(session: AppState) -> None:
     tokens = session.models.open().tokenizer.encode("bank red", "the cats").tokens
-    answers = [ask(session, "word_at", "bank red", "the cats", position=at) for at in range(len(tokens))]
-    assert [answer["token"] for answer in answers] == list(tokens)
-    words = [answer["word"] for answer in answers]
-    assert words[0] == words[-1] == ""
-    assert words[1] == words[2] == "bank"
-    assert words[tokens.index("[SEP]") + 1] == "the"
+    names = [ask(session, "token_at", "bank red", "the cats", position=at) for at in range(len(tokens))]
+    assert names == list(tokens)
     # Whatever can be selected has neighbours, pieces of words too.
-    assert all(ask(session, "neighbours", word=answer["token"])["groups"] for answer in answers)
+    assert all(ask(session, "neighbours", word=name)["groups"] for name in names)
     with pytest.raises(InputError, match="no longer there"):
-        ask(session, "word_at", "red", position=99)
+        ask(session, "token_at", "red", position=99)
 
 
 def test_a_token_of_bpe_names_the_word_that_it_says(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,11 +81,10 @@ def test_a_token_of_bpe_names_the_word_that_it_says(session: AppState, monkeypat
     monkeypatch.setattr(session.models, "open", lambda name: checkpoint)
     text = "the café Qé"
     positions = range(1, len(tokenizer.encode(text)) - 1)
-    answers = [ask(session, "word_at", text, position=at) for at in positions]
-    assert answers[1] == {"token": "café", "word": "café"}
-    assert [answer["word"] for answer in answers[2:]] == ["Qé"] * len(answers[2:])
-    for answer in answers:
-        assert ask(session, "neighbours", word=answer["token"])["groups"]
+    names = [ask(session, "token_at", text, position=at) for at in positions]
+    assert names[1] == "café"
+    for name in names:
+        assert ask(session, "neighbours", word=name)["groups"]
     assert ask(session, "neighbours", text, word="")["title"] == "Nearest neighbors of café"
 
 

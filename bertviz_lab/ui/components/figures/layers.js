@@ -2,6 +2,7 @@
 
 import { percent } from 'lab/client/format.js';
 import { bars, lines, matrix, plane } from 'lab/components/figures/charts.js';
+import { cosineOf, principalPlane } from 'lab/components/figures/components.js';
 import { joined, range } from 'lab/components/figures/numbers.js';
 import { scoreRow, strip } from 'lab/components/figures/strips.js';
 
@@ -95,8 +96,9 @@ const ALL_SIMILAR = 0.3; // a cosine; that of unrelated sentences is about 0 whe
 
 const numbered = (texts) => texts.map((text, at) => `${at + 1}. ${text}`);
 
-/** The cosine of each pair of sentences. */
-export function similarity({ texts, cosines }) {
+/** The cosine of each pair of sentences, of the products of their embeddings. */
+export function similarity({ texts, products }) {
+  const cosines = products.map((row, one) => row.map((_, other) => cosineOf(products, one, other)));
   const apart = cosines.flatMap((row, at) => row.filter((_, column) => column !== at));
   const least = apart.length ? Math.min(...apart) : 0;
   return matrix({ values: cosines, rows: numbered(texts), columns: texts.map((_, at) => String(at + 1)), peak: 1,
@@ -108,10 +110,13 @@ export function similarity({ texts, cosines }) {
 }
 
 /** Sentence embeddings in the plane of their first two principal components. */
-export const sentence_map = ({ texts, points, explained }) => plane({ points,
-  names: texts.map((_, at) => String(at + 1)), details: numbered(texts), title: 'Map of the sentences (PCA)',
-  file: 'map', sentence: 'The first two principal components of the embeddings.',
-  note: `They explain ${percent(explained, 0)} of the variance.` });
+export function sentence_map({ texts, products }) {
+  const { points, explained } = principalPlane(products);
+  return plane({ points, names: texts.map((_, at) => String(at + 1)), details: numbered(texts),
+    title: 'Map of the sentences (PCA)', file: 'map',
+    sentence: 'The first two principal components of the embeddings.',
+    note: `They explain ${percent(explained, 0)} of the variance.` });
+}
 
 // ---- words
 
@@ -121,20 +126,27 @@ export const neighbours = ({ word, neighbours: near }) => bars({ groups: near.ma
   peak: 1, file: 'neighbours',
   sentence: 'By cosine between token embeddings, before any layer adds context.' });
 
-/** A word in two contexts: its similarity at each layer. `norm_note` says what the hidden states of a pre-norm model
- * are. */
-export const context_similarity = ({ word, cosines, moved_a: inA, moved_b: inB, norm_note: note = '' }) => lines({
-  places: layerNames(cosines.length), series: [['between the two', cosines], ['in A, to the previous layer', inA],
-    ['in B, to the previous layer', inB]],
-  title: `Contextual embeddings of ${word}`, place_name: 'layer', low: Math.min(0, ...cosines), high: 1,
-  file: 'movement', note,
-  sentence: "Cosines: a word's embedding starts almost the same and becomes contextual from layer to layer." });
+/** A word in two contexts: its similarity at each layer, of the products of its vectors at all layers, those in A and
+ * then those in B. `norm_note` says what the hidden states of a pre-norm model are. */
+export function context_similarity({ word, products, norm_note: note = '' }) {
+  const count = products.length / 2;
+  const cosines = range(count).map((layer) => cosineOf(products, layer, count + layer));
+  const moved = (first) => range(count).map((layer) =>
+    (layer ? cosineOf(products, first + layer, first + layer - 1) : 1));
+  return lines({
+    places: layerNames(count), series: [['between the two', cosines], ['in A, to the previous layer', moved(0)],
+      ['in B, to the previous layer', moved(count)]],
+    title: `Contextual embeddings of ${word}`, place_name: 'layer', low: Math.min(0, ...cosines), high: 1,
+    file: 'movement', note,
+    sentence: "Cosines: a word's embedding starts almost the same and becomes contextual from layer to layer." });
+}
 
 /** The same as two paths through the layers, in one plane. */
-export function context_paths({ word, map_a: inA, map_b: inB, explained }) {
-  const layers = layerNames(inA.length);
+export function context_paths({ word, products }) {
+  const { points, explained } = principalPlane(products);
+  const layers = layerNames(products.length / 2);
   const sides = ['in A', 'in B'];
-  return plane({ points: [...inA, ...inB], names: sides.flatMap(() => ['start', ...layers.slice(1)]),
+  return plane({ points, names: sides.flatMap(() => ['start', ...layers.slice(1)]),
     groups: sides.flatMap((_, side) => layers.map(() => side)), group_names: sides,
     paths: sides.map((_, side) => layers.map((__, at) => side * layers.length + at)),
     details: sides.flatMap((name) => layers.map((layer) => `${name}: ${layer}`)),

@@ -55,7 +55,7 @@ export function mount(panel) {
   // A selected token is the word whose neighbours are asked for.
   page.on('select', async (position) => {
     if (position === null) return;
-    const chosen = await panel.ask('word_at', { position }).catch(() => undefined);
-    if (chosen) word.change({ word: chosen.token });
+    const token = await panel.ask('token_at', { position }).catch(() => undefined);
+    if (token) word.change({ word: token });
   });
 }

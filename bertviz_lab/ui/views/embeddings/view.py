@@ -30,7 +30,7 @@ def similarity(
     """Return the cosine of each pair of sentences."""
     lines = lines or sentences(state, visitor, model, text_a, text_b)
     compared = _compare(state, model, lines, pooling)
-    return figure("similarity", texts=compared.texts, cosines=compared.cosines)
+    return figure("similarity", texts=compared.texts, products=compared.products)
 
 
 def sentence_map(
@@ -39,19 +39,16 @@ def sentence_map(
     """Return the sentences in the plane of their first two principal components."""
     lines = lines or sentences(state, visitor, model, text_a, text_b)
     compared = _compare(state, model, lines, pooling)
-    return figure("sentence_map", texts=compared.texts, points=compared.map, explained=compared.explained)
+    return figure("sentence_map", texts=compared.texts, products=compared.products)
 
 
-def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
-    """Return the token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
+def token_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> str:
+    """Return the name of the token at a position."""
     checkpoint = state.models.open(model)
     encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
     if position >= len(encoding):
         raise InputError("That token is no longer there.")
-    pieces = encoding.word_at(position)
-    text = (text_a, text_b)[encoding.token_type_ids[position]]
-    word = text[slice(*encoding.span(pieces))] if pieces else ""
-    return {"token": token_name(checkpoint.tokenizer, encoding.ids[position]), "word": word}
+    return token_name(checkpoint.tokenizer, encoding.ids[position])
 
 
 def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:
@@ -79,8 +76,9 @@ def contexts(
         word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
     compared = interpret.compare_contexts(checkpoint, text_a, text_b, word.strip())
     note = family_notes.norm_note(checkpoint.config)
-    similarity_by_layer = figure("context_similarity", norm_note=note, **vars(compared))
-    path = figure("context_paths", **vars(compared))
+    given = {"word": compared.word, "products": compared.products}
+    similarity_by_layer = figure("context_similarity", norm_note=note, **given)
+    path = figure("context_paths", **given)
     return {"text_a": text_a, "text_b": text_b, "word": compared.word, "similarity": similarity_by_layer, "path": path}
 
 
@@ -101,4 +99,4 @@ def _longest_common_word(text_a: str, text_b: str) -> str:
     return max(common, key=len)
 
 
-QUESTIONS = questions(sentences, similarity, sentence_map, word_at, neighbours, contexts)
+QUESTIONS = questions(sentences, similarity, sentence_map, token_at, neighbours, contexts)
