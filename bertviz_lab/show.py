@@ -39,9 +39,12 @@ from bertviz_lab.tokenization import Encoding, Tokenizer, explain
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page
+from bertviz_lab.ui.views.predictions.view import task_payload
 from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 
-PublishedView = Literal["tokens", "predictions", "attention", "attribution", "causes", "embeddings", "layers"]
+PublishedView = Literal[
+    "tokens", "predictions", "architecture", "attention", "attribution", "causes", "embeddings", "layers"
+]
 #: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
 _FIT = (
     "new this.contentWindow.ResizeObserver(() => {"
@@ -106,6 +109,31 @@ def page(
             encoding="utf-8"
         )
     return View(written, 900, f"{len(written) / 1e6:.1f} MB, which this notebook keeps")
+
+
+def architecture(checkpoint: Checkpoint, text: str = "", text_b: str | None = None) -> View:
+    """Show the whole model in one picture, zoomed into a layer and a head, with the code of each part.
+
+    With a text it is filled with the numbers of that text. Its menu saves it as SVG and PNG, for slides.
+    """
+    model = interpret.describe_architecture(checkpoint)
+    numbers: dict[str, Any] = {}
+    if text.strip():
+        norms = interpret.norms_by_layer(checkpoint, text, text_b)
+        attentions = interpret.trace_text(checkpoint, text, text_b).attentions
+        numbers = {
+            "encoding": norms.encoding,
+            "norms": norms,
+            "embeddings": interpret.embedding_sum(checkpoint, text, text_b).norms(),
+            "attention": attention_payload(attention_body(norms.encoding, attentions)),
+        }
+        if model.has_mlm and norms.encoding.mask_positions(checkpoint.tokenizer.mask_id):
+            numbers["masks"] = interpret.fill_mask(checkpoint, text, min(4, model.vocabulary), text_b or "").masks
+        if model.pair_objective and text_b:
+            numbers["next"] = interpret.next_sentence(checkpoint, text, text_b)
+        if model.task in ("classification", "tokens") or (model.task == "qa" and text_b):
+            numbers["answer"] = json.loads(task_payload(checkpoint, text, text_b or ""))
+    return _view("architecture", f"Architecture of {model.name}", figure("architecture", **vars(model), **numbers), 900)
 
 
 # ---- Tokens: the input of a model, and its masking

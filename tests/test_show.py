@@ -51,6 +51,7 @@ def views() -> dict[str, show.View]:
     return {
         "activation_patching": show.activation_patching(patching, "head"),
         "answer": show.answer(interpret.answer_question(answers, "the red", "the red cat sat on the mat")),
+        "architecture": show.architecture(checkpoint, TEXT, B),
         "attention": show.attention(pair[0], "little"),
         "attention_comparison": show.attention_comparison(
             interpret.compare_attention(checkpoint, interpret.untrained(checkpoint), A)

@@ -17,6 +17,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_co
 from bertviz_lab.training.loop.growth import joined_layers, joining_note
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.architecture.view import architecture
 from bertviz_lab.ui.views.attribution.view import LARGE
 from bertviz_lab.ui.views.explore.view import about, examples
 from bertviz_lab.ui.views.predictions.view import heads
@@ -53,6 +54,7 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str
         "name": checkpoint.name,
         "architecture": checkpoint.architecture,
         "card": checkpoint.card,
+        "parts": json.loads(architecture(state, model)) | {"name": checkpoint.name},
         "about": json.loads(about(state, NOBODY, model)),
         "examples": examples(state, NOBODY, model),
         "others": known.others,

@@ -36,8 +36,8 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 
 #: The views of a published page.
-PUBLISHED = ("tokens", "predictions", "attention", "attribution", "causes", "embeddings", "layers")
-_DRAWINGS = ("attention", "chart", "facts", "fill", "marked", "split", "tokens")
+PUBLISHED = ("tokens", "predictions", "architecture", "attention", "attribution", "causes", "embeddings", "layers")
+_DRAWINGS = ("architecture", "attention", "chart", "facts", "fill", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
 #: The modules of the worker, in the order of their imports, and its libraries.
 WORKER = (

@@ -1,15 +1,17 @@
 """Interpret a model on a text. Results are frozen dataclasses; those with arrays equal themselves alone.
 
-In reading order: `inputs` (text to tensors, and their cost) and `targets` (which prediction is explained);
-`predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers), `minimal_pairs` (probes, and
-pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to tokens, and to heads by ablation),
-`patching`, `decomposition` and `flow` (what a prediction is caused by), `corpus_index` and `corpus_search` (heads and
-neurons on a corpus), `findings` (a report of all these), `tuned_lens` and `layers` (lenses, norms), `probing` (linear
-probes), `embeddings`, `masking`, `comparison` (of models); `training_dynamics` (one text through the snapshots of a
-run), `training_influence` (the sentences that taught a prediction) and `results` (of a fine-tuning).
+In reading order: `architecture` (what a model consists of), `inputs` (text to tensors, and their cost) and `targets`
+(which prediction is explained); `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers),
+`minimal_pairs` (probes, and pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to
+tokens, and to heads by ablation), `patching`, `decomposition` and `flow` (what a prediction is caused by),
+`corpus_index` and `corpus_search` (heads and neurons on a corpus), `findings` (a report of all these), `tuned_lens` and
+`layers` (lenses, norms), `probing` (linear probes), `embeddings`, `masking`, `comparison` (of models);
+`training_dynamics` (one text through the snapshots of a run), `training_influence` (the sentences that taught a
+prediction) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.examples import texts_of_example
+from bertviz_lab.interpret.architecture import Architecture, describe_architecture
 from bertviz_lab.interpret.attention import (
     AttentionScores,
     QueryKey,

@@ -60,7 +60,7 @@ def test_a_lesson_is_taken_in_german_from_start_to_end(page: Page, page_log: Pag
     expect(told.locator(".share").first).to_have_text(re.compile(r"^\d+,\d\s%$"))
     for summary in told.locator("summary").all():
         summary.click()
-    expect(page.locator("#lessons .lab")).to_have_attribute("lang", "de")
+    expect(page.locator("#lessons > .lab")).to_have_attribute("lang", "de")
     assert english_in(page.locator("#lessons").inner_text().replace(LESSONS[4].source_code()[1], "")) == []
     assert complaints(page, "lessons") == []
     page.get_by_role("button", name="Nächste Lektion").click()

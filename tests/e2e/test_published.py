@@ -143,6 +143,7 @@ def test_a_person_explores_a_published_model(page: Page, address: str) -> None:
     expect(page.locator("#fill-bars .blank")).to_have_count(2)
     for view, mark in {
         "tokens": "#token-strip .token",
+        "architecture": "#architecture-picture .cells .followed",
         "embeddings": "#similarity .plotly-host svg",
         "attribution": "#attribution-tokens .token",
         "layers": "#lens .plotly-host svg",

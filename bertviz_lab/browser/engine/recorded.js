@@ -1,7 +1,9 @@
-// What Learn and Training dynamics ask: Python has recorded the lessons with their measurements, and what the snapshots
-// of a run make of a few texts.
+// What Architecture, Learn and Training dynamics ask: Python has recorded the parts of a model, the lessons with their
+// measurements, and what the snapshots of a run make of a few texts.
 
 const read = async (load, name) => JSON.parse(new TextDecoder().decode(await load(name)));
+
+export const architecture = async ({ model }) => model.facts.parts;
 
 // ---- Learn
 

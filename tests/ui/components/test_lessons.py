@@ -265,7 +265,7 @@ def test_a_link_leads_to_the_same_lesson_in_the_other_language_and_back(visit: A
     page.get_by_role("link", name="Deutsch").click()
     expect(page.get_by_role("button", name="Auflösen")).to_be_visible()
     expect(page.locator("#lessons h2")).to_have_text("Lesson B")
-    expect(page.locator("#lessons .lab")).to_have_attribute("lang", "de")
+    expect(page.locator("#lessons > .lab")).to_have_attribute("lang", "de")
     expect(page.locator("#lessons .example")).to_have_attribute("lang", "en")
     assert page.evaluate("() => window.Lab.page.input.text_a") == "Mine."
     page.evaluate("() => window.Lab.page.set({ text_a: 'Other.' })")
@@ -285,7 +285,7 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, l
     page.locator("#lessons .choice").first.click()
     page.locator("#lessons .question .action").click()
     expect(page.locator("#lessons .bars")).to_be_visible()
-    page.locator("#lessons summary").first.click()
+    page.locator("#lessons .place summary").first.click()
     page.locator("#lessons .told .set-up").click()
     expect(page.locator("#lesson-bar > .lab")).to_be_visible()
     assert [line for part in ("lessons", "lesson-bar") for line in complaints(page, part)] == []

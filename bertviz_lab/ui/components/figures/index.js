@@ -2,6 +2,7 @@
 // saved pages. A payload names its figure in `picture`; one that names none is drawn as it is. The names are those of
 // `show`, and of the kinds of charts.
 
+import { architecture } from 'lab/components/figures/architecture.js';
 import * as attention from 'lab/components/figures/attention.js';
 import * as causes from 'lab/components/figures/causes.js';
 import * as charts from 'lab/components/figures/charts.js';
@@ -11,7 +12,7 @@ import * as predictions from 'lab/components/figures/predictions.js';
 import * as strips from 'lab/components/figures/strips.js';
 import * as tokens from 'lab/components/figures/tokens.js';
 
-const FIGURES = { ...charts, ...strips, ...tokens, ...predictions, ...explanations, ...causes, ...layers,
+const FIGURES = { architecture, ...charts, ...strips, ...tokens, ...predictions, ...explanations, ...causes, ...layers,
   ...attention };
 
 /** What a drawing shows of a payload. */

@@ -9,6 +9,7 @@ import { LANGUAGE, gettext, page } from 'lab/client/page.js';
 import { recall, remember } from 'lab/client/saving.js';
 import { beginSitting, drawExam } from 'lab/views/lessons/exam.js';
 import { LANGUAGES } from 'lab/site.js';
+import { makeMap } from 'lab/views/lessons/map.js';
 
 const KEY = 'bertviz-lab-lessons';
 const EXAM = 0; // its place among the numbers of the lessons
@@ -39,8 +40,9 @@ export function mountLessons(root) {
   } }, gettext('Start again'));
   const languages = Object.entries(LANGUAGES).filter(([code]) => code !== LANGUAGE)
     .map(([lang, name]) => h('a.plain', { lang, href: '' }, name));
+  const map = makeMap();
   const course = h('div.course', h('nav.side', { 'aria-label': gettext('Lessons') }, list, progress,
-    h('div.act', leaders, again, ...languages)), place);
+    h('div.act', leaders, again, ...languages)), map.node, place);
   let lessons = [];
   let room = ''; // of a workshop: that of the lesson in sight
   let answers = {}; // number -> the page of a measured lesson that is under way or there
@@ -95,6 +97,7 @@ export function mountLessons(root) {
     }
     place.innerHTML = find(number).page; // the server's own words: lesson.html
     room = memory.room;
+    map.show(find(number));
     drawList();
     refresh();
     if (focus) settle(part('h2'));

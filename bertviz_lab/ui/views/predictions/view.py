@@ -82,7 +82,11 @@ def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Paylo
     """
     if not state.models.is_task_model(model):
         raise InputError("This model has not been fine-tuned for a task.")
-    checkpoint = state.models.open(model)
+    return task_payload(state.models.open(model), text_a, text_b)
+
+
+def task_payload(checkpoint: Any, text_a: str, text_b: str) -> Payload:
+    """Return what a fine-tuned model says of a text, or of a question and a passage."""
     if checkpoint.kind == "BertForSequenceClassification":
         return figure("classification", **vars(interpret.classify(checkpoint, text_a, text_b.strip() or None)))
     if checkpoint.kind == "BertForTokenClassification":
