@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -35,7 +36,11 @@ def collected() -> Catalog:
         return text
 
     for lesson in LESSONS:
-        translated(lesson, partial(collect, place="bertviz_lab/ui/lessons", comment=f"Lesson {lesson.number}"))
+        collect_lesson = partial(collect, place="bertviz_lab/ui/lessons", comment=f"Lesson {lesson.number}")
+        translated(lesson, collect_lesson)
+        for cell in chain.from_iterable(lesson.table):
+            if any(map(str.isalpha, cell)):
+                collect_lesson(cell)
     translated(PLANS, partial(collect, place="bertviz_lab/ui/workshop/plans.toml"))
     for path in sorted(path for path in _PAGE.rglob("*") if path.suffix in (".py", *_IN_TEXT)):
         for text in _texts_of(path) if "vendor" not in path.parts else ():

@@ -40,6 +40,11 @@ def percent_bars(named: Iterable[tuple[str, float]]) -> tuple[tuple[str, float, 
     return tuple((name, float(value), percent(value)) for name, value in named)
 
 
+def cosine_bars(named: Iterable[tuple[str, float]]) -> tuple[tuple[str, float, str], ...]:
+    """Return named cosines as the bars of a `Finding`; a negative one has no length."""
+    return tuple((name, min(1.0, max(0.0, float(value))), Number(float(value), ".2f")) for name, value in named)
+
+
 def only_choice(*holds: bool) -> int | None:
     """Return the one choice that holds; None if several do, or none."""
     return holds.index(True) if sum(holds) == 1 else None
@@ -60,11 +65,17 @@ def right_context(session: AppState, lesson: Lesson) -> Finding:
     ]
     both, causal = pairs[0]
     town = session.models.open(TOWN)
+    before = [
+        fmean(word_probability(town, text, word, causal=causal) for text, word in CASES["copied"])
+        for causal in (False, True)
+    ]
     numbers = {"both": percent(both), "causal": percent(causal), "town": percent(word_probability(town, BIKE, "blue")),
-               "guess": percent(word_probability(town, BIKE, "blue", causal=True))}  # fmt: skip
+               "guess": percent(word_probability(town, BIKE, "blue", causal=True)), "before": f"{len(CASES['copied'])}",
+               "before_both": percent(before[0]), "before_causal": percent(before[1])}  # fmt: skip
     answer = only_choice(0.5 * both < causal < 1.1 * both, causal > 1.1 * both, both > 0.1 and causal < both / 20)
-    bars = percent_bars([(Message("bidirectional"), both), (Message("causal mask"), causal)])
-    return Finding(answer, numbers, bars, *count_held(causal < both / 5 for both, causal in pairs))
+    names = Message("bidirectional"), Message("causal mask")
+    bars, control = (percent_bars(zip(names, shares, strict=True)) for shares in (pairs[0], before))
+    return Finding(answer, numbers, bars, *count_held(causal < both / 5 for both, causal in pairs), control)
 
 
 def masking(session: AppState, lesson: Lesson) -> Finding:
@@ -84,7 +95,8 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
     numbers |= dict(zip(("own_masked", "only_masked"), map(percent, at_masks), strict=True))
     answer = only_choice(own > 0.8 and only < own / 2, only > 0.8, abs(own - only) < 0.05)
     bars = percent_bars([("80/10/10", own), ("100/0/0", only)])
-    return Finding(answer, numbers, bars, *count_held(own > 0.8 and only < own / 2 for own, only in of_texts))
+    control = percent_bars(zip(("80/10/10", "100/0/0"), at_masks, strict=True))
+    return Finding(answer, numbers, bars, *count_held(own > 0.8 and only < own / 2 for own, only in of_texts), control)
 
 
 def _share_predicted(checkpoint: Checkpoint, text: str, *, masked: bool) -> float:
@@ -134,8 +146,8 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     held = (abs(now) < abs(before) / 2 for before, now in zip(*differences, strict=True))
     told = ("The blue bike of Leo is fast.", "The yellow bike of Leo is fast.", "In spring the two roses are small.")
     follows_up, wrong, other = (interpret.next_sentence(town, BIKES, text).is_next for text in told)
-    numbers = {"own": percent(own[0][0]), "zero": percent(zero[0][0]),
-               "swapped": percent(follows(checkpoint, CASES["pairs"][0], "swapped")),
+    swapped = follows(checkpoint, CASES["pairs"][0], "swapped")
+    numbers = {"own": percent(own[0][0]), "zero": percent(zero[0][0]), "swapped": percent(swapped),
                "told": percent(follows_up), "wrong": percent(wrong), "other": percent(other)}  # fmt: skip
     named = ("true_own", "false_own"), ("true_zero", "false_zero"), ("true_tiny", "false_tiny")
     for names, probabilities in zip(named, (own, zero, of_tiny), strict=True):
@@ -146,7 +158,9 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     kinds = (Message("B follows, its own segment ids"), Message("B from elsewhere, its own segment ids"),
              Message("B follows, all 0"), Message("B from elsewhere, all 0"))  # fmt: skip
     bars = percent_bars(zip(kinds, map(fmean, (*own, *zero)), strict=True))
-    return Finding(answer, numbers, bars, *count_held(held))
+    control = percent_bars([(Message("its own segment ids"), own[0][0]), (Message("all 0"), zero[0][0]),
+                            (Message("swapped"), swapped)])  # fmt: skip
+    return Finding(answer, numbers, bars, *count_held(held), control)
 
 
 def embeddings(session: AppState, lesson: Lesson) -> Finding:
@@ -162,19 +176,23 @@ def embeddings(session: AppState, lesson: Lesson) -> Finding:
         return token, total
 
     sums = [twice(word, text) for word, text in CASES["twice"]]
-    ways = {
-        word: interpret.compare_contexts(checkpoint, one, other, word).cosines for word, one, other in CASES["meanings"]
-    }
-    (token, total), way = sums[0], ways[CASES["meanings"][0][0]]
+    ways, same = (
+        [interpret.compare_contexts(checkpoint, one, other, word).cosines for word, one, other in CASES[name]]
+        for name in ("meanings", "same_meaning")
+    )
+    changed, unchanged = (fmean(float(steps[-1]) for steps in cosines) for cosines in (ways, same))
+    (token, total), way = sums[0], ways[0]
     same_word = [alike > 0.9999 and summed < 0.95 for alike, summed in sums]
-    diverge = [steps[-1] < steps[0] - 0.1 for steps in ways.values()]
+    diverge = [steps[-1] < steps[0] - 0.1 for steps in ways]
     answer = only_choice(same_word[0] and bool(way[0] > 0.9), total > 0.9999, bool(way[0] < 0.9))
-    cosines = {"token": token, "total": total, "first": way[0], "last": way[-1]}
+    cosines = {"token": token, "total": total, "first": way[0], "last": way[-1], "same": same[0][-1],
+               "changed": changed, "unchanged": unchanged}  # fmt: skip
     numbers = {name: Number(float(value), ".2f") for name, value in cosines.items()}
-    named = [(Message("token embeddings"), token), (Message("input embeddings (sums)"), total)]
-    bars = tuple((name, min(1.0, max(0.0, value)), Number(value, ".2f")) for name, value in named)
-    texts = {"river": CASES["meanings"][0][1], "city": CASES["meanings"][0][2]}
-    return Finding(answer, numbers | texts, bars, *count_held([*same_word, *diverge]))
+    bars = cosine_bars([(Message("token embeddings"), token), (Message("input embeddings (sums)"), total)])
+    control = cosine_bars([(Message("another meaning, another text"), changed),
+                           (Message("the same meaning, another text"), unchanged)])  # fmt: skip
+    texts = {"river": CASES["meanings"][0][1], "city": CASES["meanings"][0][2], "pairs": f"{len(same)}"}
+    return Finding(answer, numbers | texts, bars, *count_held([*same_word, *diverge]), control)
 
 
 def values(session: AppState, lesson: Lesson) -> Finding:
@@ -183,15 +201,20 @@ def values(session: AppState, lesson: Lesson) -> Finding:
 
     checkpoint = session.models.open(lesson.model)
     held: list[bool] = []
-    shown = _Sink()
+    busy, idle = list[float](), list[float]()  # lengths of what heads add, relative to their layers' means
+    shown, busiest = _Sink(), (0, 0)
     for text in CASES["plain"]:
         trace = interpret.trace_text(checkpoint, text)
         read_HLKD = value_vectors(checkpoint, trace)
         added = np.linalg.norm(trace.attentions @ read_HLKD, axis=-1).mean(-1)  # (layers, heads)
         lengths = np.linalg.norm(read_HLKD, axis=-1)  # (layers, heads, tokens)
         words = np.array(trace.encoding.special_tokens_mask) == 0
+        to_start = trace.attentions[..., 0].mean(-1)
+        relative = added / added.mean(-1, keepdims=True)
+        busy += relative[to_start < 0.1].tolist()
+        idle += relative[to_start > 0.5].tolist()
         sinks = []
-        for layer, head in np.argwhere(trace.attentions[..., 0].mean(-1) > 0.5):
+        for layer, head in np.argwhere(to_start > 0.5):
             weights, others = trace.attentions[layer, head], np.delete(added[layer], head).mean()
             parts = weights * lengths[layer, head]  # of what each token reads, from each token
             sink = _Sink(
@@ -203,17 +226,27 @@ def values(session: AppState, lesson: Lesson) -> Finding:
             held.append(sink.added < sink.others)
         if text == CASES["plain"][0]:
             shown = max(sinks, key=lambda sink: sink.weight, default=shown)
+            layer, head = np.unravel_index(int(to_start.argmin()), to_start.shape)
+            busiest = int(layer), int(head)
     numbers = {"sink": Message("Head {head} of layer {layer}", head=shown.head + 1, layer=shown.layer + 1),
                "layer": f"{shown.layer}", "head": f"{shown.head}", "weight": percent(shown.weight),
                "length": percent(shown.length), "from_sink": percent(shown.share),
-               "added": Number(shown.added, ".1f"), "others": Number(shown.others, ".1f")}  # fmt: skip
+               "added": Number(shown.added, ".1f"), "others": Number(shown.others, ".1f"),
+               "busy": percent(fmean(busy or [0])), "idle": percent(fmean(idle or [0])),
+               "busy_layer": f"{busiest[0]}", "busy_head": f"{busiest[1]}"}  # fmt: skip
     little = shown.weight > 0.5 and shown.added < shown.others / 2
     names = (Message("share of the attention"), Message("length of its value vector"),
              Message("length of what the head adds"))  # fmt: skip
     shares = shown.weight, min(1.0, shown.length), min(1.0, shown.added / shown.others)
     answer = only_choice(shown.weight > 0.5 and not little, False, little)
     bars = percent_bars(zip(names, shares, strict=True))
-    return Finding(answer, numbers | _copying(session), bars, *count_held(held))
+    lengths_added = (
+        (Message("heads with less than a tenth on [CLS]"), fmean(busy or [0])),
+        (Message("heads with more than half on [CLS]"), fmean(idle or [0])),
+    )
+    most = max(1.0, *(length for _, length in lengths_added))
+    control = tuple((name, share / most, words) for name, share, words in percent_bars(lengths_added))
+    return Finding(answer, numbers | _copying(session), bars, *count_held(held), control)
 
 
 @dataclass(frozen=True)
@@ -292,6 +325,11 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     measured = [effects(text, thing) for text, thing in CASES["plurals"]]
     held = (whole > 0.5 and min(places) > whole / 2 and max(things) < 0.1 for whole, places, things in measured)
     whole, (place, *_), (thing, *_) = measured[0]
+    colors = [
+        word_probability(checkpoint, text.replace(text.split()[1], color), "cost")
+        for text, _ in CASES["plurals"]
+        for color in CASES["other_colors"]
+    ]
     text, subject = CASES["plurals"][0]
     trace = interpret.trace_text(checkpoint, text)
     looks = trace.attentions[:, :, trace.tokens.index("[MASK]")].copy()  # (layers, heads, tokens)
@@ -315,10 +353,12 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     ranked = {found.method: trace.tokens[int(found.scores.argmax())] for found in attributions}
     numbers = {"whole": percent(whole), "place": percent(place), "thing": percent(thing), "heads": heads,
                "lowest": percent(min(min(places) for _, places, _ in measured)),
+               "color": percent(fmean(colors)), "color_lowest": percent(min(colors)),
                "methods": Series(Message("{method} “{token}”", method=method, token=token)
                                  for method, token in ranked.items())}  # fmt: skip
     meant = top == "market" and whole > 0.8 and thing < 0.1 and subject in ranked.values()
     answer = only_choice(meant and place < 0.5, False, meant and place > 0.6)
     names = Message("as it is"), Message("“school” for “market”"), Message("“bike” for “skates”")
     bars = percent_bars(zip(names, (whole, place, thing), strict=True))
-    return Finding(answer, numbers, bars, *count_held(held))
+    control = percent_bars([(Message("another color, mean"), fmean(colors)), (Message("“bike” for “skates”"), thing)])
+    return Finding(answer, numbers, bars, *count_held(held), control)

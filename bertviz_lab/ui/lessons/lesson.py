@@ -111,6 +111,20 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Control:
+    """What else would have shown the result of a lesson, and the control that a person adds and runs.
+
+    `told` is what it came to here; it may hold names in braces, as `reveal` does.
+    """
+
+    TEXTS: ClassVar = ("rival", "step", "told")
+
+    rival: str
+    step: Step
+    told: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """The result of a measurement on the model.
 
@@ -124,11 +138,14 @@ class Finding:
     bars: tuple[tuple[str, float, str], ...]
     held: int
     cases: int
+    control: tuple[tuple[str, float, str], ...] = ()  # bars of the control
 
 
 @dataclass(frozen=True)
 class Lesson:
     """One of the lessons. In its texts backticks mark tokens and code; `reveal` and `proof` hold names in braces.
+
+    `table` is published figures or facts: a header, then rows. Its cells without a letter are numbers.
 
     `measuring.CLAIMS` has the function that measures what the lesson says of its model.
     """
@@ -136,7 +153,7 @@ class Lesson:
     #: What is translated into the language of the course.
     TEXTS: ClassVar = (
         "title", "idea", "look", "question", "choices", "cases", "reveal", "proof", "formula", "formula_says", "source",
-        "measured_by",
+        "measured_by", "control", "table_says",
     )  # fmt: skip
 
     number: int
@@ -150,6 +167,7 @@ class Lesson:
     choices: tuple[Choice, ...]
     cases: str  # what the claim is tried on, after "of 12": "texts in which ..."
     reveal: tuple[str, ...]  # paragraphs; those that come out empty are left out
+    control: Control  # then
     proof: tuple[Step, ...]  # after it
     formula: str
     formula_says: str
@@ -158,6 +176,8 @@ class Lesson:
     code: str  # the lines that compute it, as "module:name" within this package
     notebook: str  # of `notebooks/`, which computes it step by step
     hour: int  # the first hour is for everybody, the second for those who want more
+    table: tuple[tuple[str, ...], ...] = ()
+    table_says: str = ""  # what the table shows, and its source
     lights: tuple[str, ...] = ()  # the parts of the picture of BERT that it is about (interpret/architecture.py)
 
     def source_code(self) -> tuple[Message, str]:
@@ -176,7 +196,7 @@ class Lesson:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        return self.look + self.proof
+        return (*self.look, self.control.step, *self.proof)
 
     @property
     def listed(self) -> dict[str, Any]:
@@ -201,8 +221,11 @@ def _lesson(body: dict[str, Any]) -> Lesson:
         for name in ("look", "proof")
     }
     choices = tuple(Choice(**{name: _unwrapped(text) for name, text in choice.items()}) for choice in body["choices"])
+    rival, told, text = (_unwrapped(body["control"].pop(name)) for name in ("rival", "told", "text"))
+    control = Control(rival, Step(text, Place(**body["control"])), told)
     lists = {"reveal": tuple(map(_unwrapped, body["reveal"])), "lights": tuple(body.get("lights", ()))}
-    return Lesson(**body | steps | lists | {"choices": choices})
+    lists["table"] = tuple(map(tuple, body.get("table", ())))
+    return Lesson(**body | steps | lists | {"choices": choices, "control": control})
 
 
 def _unwrapped(text: str) -> str:

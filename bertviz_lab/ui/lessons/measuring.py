@@ -7,7 +7,7 @@ from typing import Any
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, Language, Message, translated
 from bertviz_lab.ui.lessons import claims, encoder_claims, training_claims
-from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Place, Step
+from bertviz_lab.ui.lessons.lesson import Control, Finding, Lesson, Place, Step
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.templates import render
 
@@ -43,6 +43,12 @@ class Measured:
         share = self.say("This holds for {held} of {cases} {texts}.", held=held, cases=cases, texts=self.lesson.cases)
         caution = () if self.answer == self.lesson.answer else (self.say.translate(_OTHERWISE),)
         return (*caution, *reveal, share)
+
+    @property
+    def control(self) -> Control:
+        control = self.lesson.control
+        (step,) = self._steps((control.step,))
+        return Control(self._filled(control.rival), step, self._filled(control.told))
 
     @property
     def proof(self) -> tuple[Step, ...]:
@@ -121,8 +127,13 @@ def lesson_page(
     return render(
         "views/lessons/lesson.html", say, lesson=lesson, count=len(CLAIMS), missing=missing, opening=opening,
         measured=measured, chosen=chosen, room=None if guesses is None else room, is_reachable=is_reachable,
-        following=following, is_published=published is not None,
+        following=following, is_published=published is not None, table=table_of(lesson, say),
     )  # fmt: skip
+
+
+def table_of(lesson: Lesson, say: Language) -> list[list[str]]:
+    """Return the table of a lesson in a language; a cell without a letter is a number."""
+    return [[say(cell) if any(map(str.isalpha, cell)) else say.number(cell) for cell in row] for row in lesson.table]
 
 
 def handout_page(

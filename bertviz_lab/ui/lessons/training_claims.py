@@ -1,14 +1,14 @@
 """What lessons 6, 7, 13 and 15 say of training, measured; see `claims`."""
 
 import csv
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.languages import Message, Number
+from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
 from bertviz_lab.ui.lessons.claims import BIKE, count_held, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
@@ -36,6 +36,7 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
         return [near // half == at // half for at, near in enumerate(found)]
 
     twin, same = is_twin(before), is_same(after)
+    random = sum(is_twin(_neighbours(interpret.untrained(plain), "cls")))
     said = {text: interpret.classify(tuned, text).labels[0] for text in CASES["traps"]}
     trap = next((text for text in said if said[text].label == "negative"), CASES["traps"][0])
     config, total = tuned.config, checkpoints.parameter_count(tuned.model)
@@ -43,7 +44,7 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     numbers = {
         "twins": f"{sum(twin)}", "phrases": f"{phrases}", "same": f"{sum(same)}",
         "twins_mean": f"{sum(is_twin(_neighbours(plain, 'mean')))}",
-        "twins_random": f"{sum(is_twin(_neighbours(interpret.untrained(plain), 'cls')))}",
+        "twins_random": f"{random}",
         "same_mean": f"{sum(is_same(_neighbours(tuned, 'mean')))}",
         "new": Number(new, ","), "total": Number(total, ","), "share": Number(new / total, ".2%"),
         "labels": f"{len(config.labels)}",
@@ -55,7 +56,10 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     held = (one and other for one, other in zip(twin, same, strict=True))
     names = Message("without fine-tuning"), Message("after fine-tuning")
     bars = percent_bars(zip(names, shares, strict=True))
-    return Finding(answer, numbers, bars, *count_held(held))
+    control = percent_bars(
+        [(Message("pretrained"), sum(twin) / phrases), (Message("random weights"), random / phrases)]
+    )
+    return Finding(answer, numbers, bars, *count_held(held), control)
 
 
 def _neighbours(checkpoint: Checkpoint, pooling: Literal["cls", "mean"]) -> list[int]:
@@ -88,7 +92,7 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
     first, lowest, last = shown.evaluations[0], shown.lowest, shown.evaluations[-1]
     losses = {"least": lowest["loss"], "last": last["loss"]}
     losses |= {"then": shown.training_loss(lowest["step"]), "end": shown.training_loss()}
-    numbers = {name: Number(loss, ".2f") for name, loss in losses.items()}
+    numbers: dict[str, str] = {name: Number(loss, ".2f") for name, loss in losses.items()}
     share = (shown.evaluations.index(lowest) + 1) / len(shown.evaluations)
     numbers |= {"lowest": Number(share, ".0%"), "accuracy_then": percent(lowest["accuracy"]),
                 "accuracy_last": percent(last["accuracy"])}  # fmt: skip
@@ -96,7 +100,20 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
     one, least, end = (row["loss"] for row in (first, lowest, last))
     bars = tuple((name, min(1.0, x), Number(x, ".2f")) for name, x in zip(names, (one, least, end), strict=True))
     answer = only_choice(shown.overfits, end == least < one, least == one)
-    return Finding(answer, numbers | _learned(session), bars, *count_held(trial.overfits for trial in trials))
+    pairs = [(trial.lowest, trial.evaluations[-1]) for trial in trials]
+    numbers["rises"] = Series(
+        Message("{low} to {end}", low=Number(low["loss"], ".2f"), end=Number(end["loss"], ".2f")) for low, end in pairs
+    )
+    numbers["accuracies"] = Series(
+        Message("{low} to {end}", low=percent(low["accuracy"]), end=percent(end["accuracy"])) for low, end in pairs
+    )
+    control = tuple(
+        (Message("seed {number}, {when}", number=seed, when=when), min(1.0, row["loss"]), Number(row["loss"], ".2f"))
+        for seed, pair in enumerate(pairs, 1)
+        for when, row in zip(names[1:], pair, strict=True)
+    )
+    held = (trial.overfits for trial in trials)
+    return Finding(answer, numbers | _learned(session), bars, *count_held(held), control)
 
 
 @dataclass(frozen=True)
@@ -149,56 +166,118 @@ def _between(session: AppState) -> str:
     return Message("By step {kind} the model predicted some color here; by step {right} the right one.", **steps_of)
 
 
+#: Labeled sentences that the linear classifier of lesson 13 learns from, and how often they are drawn.
+_LABELED, _DRAWS = 60, 5
+_SAMPLES = ("topics", "sentiment")
+
+
 def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
-    """Measure the tokens of fine-tuning relative to pretraining a model of the same size, from their logs."""
-    pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
-    if not pretraining:
+    """Measure what frozen vectors are worth to a linear classifier, and the tokens of pretraining and fine-tuning."""
+    import numpy as np
+
+    plain = session.models.open(ENGLISH)
+    encoders = plain, interpret.untrained(plain)
+    accuracy: dict[str, list[list[float]]] = {}  # of each draw: pretrained, random weights, shuffled labels
+    kinds: dict[str, int] = {}
+    for name in _SAMPLES:
+        rows = _rows_of(name)
+        labels = np.array([row["label"] for row in rows])
+        vectors = [interpret.encode(encoder, [row["text"] for row in rows]) for encoder in encoders]
+        kinds[name] = len(set(labels))
+        accuracy[name] = [_linear_accuracy(vectors, labels, seed) for seed in range(_DRAWS)]
+    means = {name: [fmean(draw[at] for draw in draws) for at in range(3)] for name, draws in accuracy.items()}
+    gained = {name: [pretrained - random for pretrained, random, _ in draws] for name, draws in accuracy.items()}
+    topics, sentiment = (fmean(gained[name]) for name in _SAMPLES)
+    held = (much > 0.2 and little < much / 2 for much, little in zip(*gained.values(), strict=True))
+    numbers: dict[str, str] = {f"{name}_{kind}": percent(value) for name, values in means.items()
+               for kind, value in zip(("pretrained", "random", "shuffled"), values, strict=True)}  # fmt: skip
+    numbers |= {f"{name}_chance": percent(1 / count) for name, count in kinds.items()}
+    named = [
+        (Message("topics, pretrained"), means["topics"][0]),
+        (Message("topics, random weights"), means["topics"][1]),
+        (Message("sentiment, pretrained"), means["sentiment"][0]),
+        (Message("sentiment, random weights"), means["sentiment"][1]),
+    ]
+    control = [(Message("topics, labels shuffled"), means["topics"][2]),
+               (Message("sentiment, labels shuffled"), means["sentiment"][2])]  # fmt: skip
+    answer = only_choice(
+        topics > 0.2 and sentiment < topics / 2, min(topics, sentiment) > 0.2, max(topics, sentiment) < 0.1
+    )
+    numbers |= _tokens_read(session, lesson)
+    return Finding(answer, numbers, percent_bars(named), *count_held(held), percent_bars(control))
+
+
+def _linear_accuracy(vectors: Sequence[Any], labels: Any, seed: int) -> list[float]:
+    """Return the accuracy of a linear classifier on the rest, for each kind of vectors, and on shuffled labels."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    draw = np.random.default_rng(seed)
+    order = draw.permutation(len(labels))
+    few, rest = order[:_LABELED], order[_LABELED:]
+
+    def score(found: Any, taught: Any) -> float:
+        scaled = (found - found[few].mean(0)) / (found[few].std(0) + 1e-6)
+        model = LogisticRegression(C=0.1, max_iter=500).fit(scaled[few], taught)
+        return float(model.score(scaled[rest], labels[rest]))
+
+    shuffled = draw.permutation(labels[few])
+    return [*(score(found, labels[few]) for found in vectors), score(vectors[0], shuffled)]
+
+
+def _rows_of(sample: str) -> list[dict[str, str]]:
+    from bertviz_lab.data.samples.task_samples import sample_path
+
+    with sample_path(sample).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def _tokens_read(session: AppState, lesson: Lesson) -> dict[str, str]:
+    """Return the millions of tokens of pretraining and of one fine-tuning, from their logs."""
+    logs = [[row for row in session.log_of(name) if row["event"] in ("StepDone", "TrialStarted")]
+            for name in (ENGLISH, lesson.model)]  # fmt: skip
+    if not all(logs):
         raise InputError(
             Message(
                 "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
             )
         )
-    whole, runs = pretraining[-1]["tokens"], {}
-    pretrained = session.models.open(ENGLISH).config
-    for name in session.models.shipped():
-        rows = session.log_of(name)
-        seeds = sum(row["event"] == "TrialStarted" for row in rows)
-        config = session.models.open(name).config
-        recipe = session.settings.checkpoints / name / "recipe.json"
-        is_whole = "earlier" not in json.loads(recipe.read_text("utf-8"))  # a log has the last stage of several
-        is_alike = (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size)
-        if seeds and is_whole and is_alike:
-            runs[name] = [max(row["tokens"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
-    tokens = runs.get(lesson.model, [whole])[0]
-    held = (one < whole / 10 for tuned in runs.values() for one in tuned)
-    numbers = {"tokens": Number(whole / 1e6, ".0f"), "tuning": Number(tokens / 1e6, ".1f"),
-               "share": percent(tokens / whole), "models": ", ".join(runs)}  # fmt: skip
-    bars = percent_bars([(Message("pretraining"), 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
-    share = tokens / whole
-    return Finding(only_choice(share < 0.1, 0.3 < share < 0.7, share > 0.9), numbers, bars, *count_held(held))
+    seeds = max(1, sum(row["event"] == "TrialStarted" for row in logs[1]))
+    whole, tuning = (max(row.get("tokens", 0) for row in rows) for rows in logs)
+    return {"tokens": Number(whole / 1e6, ".0f"), "tuning": Number(tuning / seeds / 1e6, ".1f"),
+            "share": percent(tuning / seeds / whole)}  # fmt: skip
 
 
 def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
     """Measure the accuracy on each kind of sentence, of the sample and of further ironic ones."""
     from bertviz_lab.data.examples import LabelledText
-    from bertviz_lab.data.samples.task_samples import sample_path
     from bertviz_lab.training.finetuning.predict import predict_with
 
-    with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
+    checkpoint, rows = session.models.open(lesson.model), _rows_of("sentiment")
     added = [(label, text) for label, texts in CASES["ironic"].items() for text in texts]
     rows += [{"text": text, "label": label, "kind": "irony"} for label, text in added]
     examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
-    predictions, _ = predict_with(session.models.open(lesson.model), examples)
+    predictions, _ = predict_with(checkpoint, examples)
     correct: dict[str, list[bool]] = {}
+    words = fmean(len(row["text"].split()) for row in rows if row["kind"] == "irony")
+    long: list[bool] = []  # plain sentences at least as long as the ironic ones
     for prediction, row in zip(predictions, rows, strict=True):
         correct.setdefault(row["kind"], []).append(prediction.label == row["label"])
+        if row["kind"] == "plain" and len(row["text"].split()) >= words:
+            long.append(prediction.label == row["label"])
+    said = {text: interpret.classify(checkpoint, text).labels[0] for text in (lesson.example, CASES["without_irony"])}
     shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
     irony, plain = shares["irony"], shares["plain"]
     numbers = {"plain": percent(plain), "irony": percent(irony), "sentences": str(len(rows)), "added": str(len(added)),
                "right": str(sum(correct["irony"])), "ironic": str(len(correct["irony"])),
-               "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
+               "together": percent(sum(map(sum, correct.values())) / len(rows)),
+               "long": percent(fmean(long or [0.0])), "longs": str(len(long)),
+               "said": said[lesson.example].label, "without": said[CASES["without_irony"]].label}  # fmt: skip
     ordered = sorted(shares.items(), key=lambda item: -item[1])
     answer = only_choice(irony > plain - 0.1, 0.4 < irony < 0.6, irony < 0.4)
     bars = percent_bars([(_KINDS[kind], share) for kind, share in ordered])
-    return Finding(answer, numbers, bars, *count_held(shares[kind] < plain for kind in shares.keys() - {"plain"}))
+    control = percent_bars(
+        [(Message("plain, as long as the ironic ones"), fmean(long or [0.0])), (_KINDS["irony"], irony)]
+    )
+    held = (shares[kind] < plain for kind in shares.keys() - {"plain"})
+    return Finding(answer, numbers, bars, *count_held(held), control)

@@ -239,7 +239,7 @@ def checks_table(checks: Sequence[Check]) -> str:
 
 def notes_of(measured: Measured) -> str:
     """Return a lesson's answer, why the other choices are wrong, what was measured, and links to what shows it."""
-    names = ("lesson", "answer", "paragraphs", "steps")
+    names = ("lesson", "answer", "paragraphs", "control", "steps")
     return render("workshop/notes.html", measured.say, **{name: getattr(measured, name) for name in names})
 
 
