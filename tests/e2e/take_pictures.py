@@ -21,6 +21,10 @@ PICTURES = {
         {"space": "explore", "model": "wiki-mini", "explore.open": "attribution", "attribution.heads": "open", **TEXT},
         "#panel-attribution",
     ),
+    "architecture": (
+        {"space": "explore", "model": "wiki-mini", "explore.open": "architecture", **TEXT},
+        "#panel-architecture",
+    ),
     "attention": ({"space": "explore", "model": "wiki-mini", "explore.open": "attention", **TEXT}, "#panel-attention"),
     "embeddings": (
         {"space": "explore", "model": "wiki-mini", "explore.open": "embeddings", **TEXT},

@@ -152,7 +152,7 @@ export default payloadView('Type a text above.', (content, { events, selection, 
     tile: (item) => button({ ...item,
       label: gettext('Head {head} of layer {layer}', { head: item.head + 1, layer: item.layer + 1 }) },
     svg('rect', { x: item.x - 1, y: item.y - 1, width: item.size + 2, height: item.size + 2, class: 'square' }),
-    ...square(item), !data && text(item.x + 4, item.y + 12, String(item.head + 1), 'number')),
+    ...square(item), !pixels(item.layer, item.head) && text(item.x + 4, item.y + 12, String(item.head + 1), 'number')),
     absent: (item) => group({ class: 'missing' }, svg('rect', { x: item.x, y: item.y, width: item.width,
       height: item.height, rx: 6 }), text(item.x + 10, item.y + 17, item.text, 'label absent')),
     map: (item) => group({}, ...square(item), item.position !== null && data && svg('rect', { class: 'row',
@@ -196,7 +196,7 @@ export default payloadView('Type a text above.', (content, { events, selection, 
 
   function drawCard() {
     const part = state.part ?? model.lights.find((light) => words[light]);
-    card.classList.toggle('chosen', Boolean(words[part]));
+    card.classList.toggle('chosen', Boolean(state.part));
     if (!words[part]) {
       card.replaceChildren(h('p.quiet', gettext('Choose a part to see what it computes, with its code.')));
       return;

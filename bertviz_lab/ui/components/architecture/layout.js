@@ -51,18 +51,19 @@ export function layoutOf(model, view, words, gettext) {
         column.count += 1;
         return `${prefix}${column.count}`;
       },
-      /** The button of a part, with its title; what is in it is put there afterwards. */
-      box(part, height, { left = x, width = COLUMN, y = column.y, note = '', tone = 'plain' } = {}) {
-        const number = column.next();
+      /** The button of a part with its title; returns where there is room in it. */
+      box(part, height, { left = x, width = COLUMN, note = '', tone = 'plain' } = {}) {
+        const [number, { y }] = [column.next(), column];
         const room = width - 2 * PAD - widthOf(number) - 8 - (note && widthOf(note, 6) + 8);
         put('box', { part, x: left, y, width, height, number, note, tone, title: cut(words[part].title, room) });
+        column.y += height;
         return y + TITLE;
       },
-      /** An arrow with the shape of what it carries; returns where it ends. */
-      arrow(letters, { at = x + COLUMN / 2, y = column.y, label = '' } = {}) {
+      /** An arrow with the shape of what it carries. */
+      arrow(letters, at = x + COLUMN / 2, label = '') {
         const height = letters || label ? ARROW : 20;
-        put('arrow', { x: at, y, height, ...(letters && shapeOf(model, letters)), label });
-        return y + height;
+        put('arrow', { x: at, y: column.y, height, ...(letters && shapeOf(model, letters)), label });
+        column.y += height;
       },
       /** A row of one cell a token, with its name at the left and the number of the chosen token at the right. */
       cells(label, values, y, { left = x, width = COLUMN, peak = peakOf(values ?? []), tone = 'a' } = {}) {
@@ -86,32 +87,31 @@ export function layoutOf(model, view, words, gettext) {
   function modelColumn(x) {
     const column = makeColumn(x, '');
     const { put } = column;
-    const { columns: tokens } = model;
     const pair = model.texts.join('  |  ');
     const inside = column.box('text', 46);
     put('text', { x: x + PAD, y: inside + 12, text: cut(pair || gettext('any text'), COLUMN - 2 * PAD, 6.2),
       class: 'content' });
-    column.y += 46;
-    column.y = column.arrow('', { label: model.tokenizer });
-    drawTokens(column, tokens);
-    column.y = column.arrow('BL');
+    column.arrow('', x + COLUMN / 2, model.tokenizer);
+    drawTokens(column);
+    column.arrow('BL');
     drawEmbeddings(column);
-    column.y = column.arrow('BLD');
+    const { embedding_size: E, hidden: D } = model;
+    column.arrow('BLD', x + COLUMN / 2, E === D ? '' : `${E} → ${D}`); // factorized embeddings are projected
     drawStack(column);
     if (model.is_prenorm) {
-      column.y = column.arrow('BLD');
+      column.arrow('BLD');
       column.box('final_norm', TITLE + 4, { tone: 'norm' });
-      column.y += TITLE + 4;
     }
     drawHeads(column);
     return { ...column, height: column.y };
   }
 
-  function drawTokens(column, tokens) {
+  function drawTokens(column) {
     const { x, put } = column;
+    const tokens = model.columns ?? [];
     const chips = [];
     let [left, line, rest] = [x + PAD, 0, 0];
-    for (const [position, { token, kind }] of (tokens ?? []).entries()) {
+    for (const [position, { token, kind }] of tokens.entries()) {
       const width = Math.min(widthOf(token, 6.7) + 8, COLUMN - 2 * PAD);
       if (left + width > x + COLUMN - PAD) [left, line] = [x + PAD, line + 1];
       rest = tokens.length - position;
@@ -120,10 +120,8 @@ export function layoutOf(model, view, words, gettext) {
       left += width + 4;
       rest = 0;
     }
-    const height = TITLE + 23 * (Math.min(line, 1) + 1) + 2;
-    column.box('tokens', height);
+    column.box('tokens', TITLE + 23 * (Math.min(line, 1) + 1) + 2);
     chips.forEach((chip) => put('chip', chip));
-    column.y += height;
     if (rest) put('text', { x: x + COLUMN - PAD, y: column.y - 11, text: `+ ${rest}`, class: 'value end' });
   }
 
@@ -131,11 +129,10 @@ export function layoutOf(model, view, words, gettext) {
     const { x, put } = column;
     const { embeddings } = model;
     const isThere = { token: true, position: model.has_positions, segment: model.has_segments };
-    const names = Object.keys(isThere);
-    const height = TITLE + 4 * ROW + 6;
-    let y = column.box('embeddings', height, { tone: 'embedding', note: embeddings ? gettext('norm') : '' });
+    let y = column.box('embeddings', TITLE + 4 * ROW + 6,
+      { tone: 'embedding', note: embeddings ? gettext('norm') : '' });
     const peak = peakOf(Object.values(embeddings ?? {}).flat());
-    names.forEach((name, at) => {
+    Object.keys(isThere).forEach((name, at) => {
       const label = `${at ? '+ ' : ''}${{ token: gettext('token'), position: gettext('position'),
         segment: gettext('segment') }[name]}`;
       if (isThere[name]) column.cells(label, embeddings?.[name], y, { peak, tone: 'embedding' });
@@ -144,14 +141,14 @@ export function layoutOf(model, view, words, gettext) {
       y += ROW;
     });
     column.cells(gettext('LN(sum)'), model.norms?.hidden[0], y);
-    column.y += height;
   }
 
   function drawStack(column) {
     const { x, put } = column;
     const rows = shownLayers(model, view.layer);
-    const height = TITLE + rows.length * (ROW + 3) + 6;
-    let y = column.box('layers', height, { note: model.norms ? gettext('norm') : '' });
+    const top = column.box('layers', TITLE + rows.length * (ROW + 3) + 6,
+      { note: model.norms ? gettext('norm') : '' });
+    let y = top;
     const peak = peakOf(model.norms?.hidden.slice(1).flat() ?? []);
     const more = model.is_shared ? 16 : 0; // room for the loop
     for (const layer of rows) {
@@ -167,10 +164,9 @@ export function layoutOf(model, view, words, gettext) {
       y += ROW + 3;
     }
     if (model.is_shared) {
-      const [right, top, bottom] = [x + COLUMN - 18, column.y + TITLE + 8, y - 14];
-      put('line', { d: `M${right} ${bottom}h9V${top}h-9`, end: [right, top, 'left'], class: 'residual' });
+      const right = x + COLUMN - 18;
+      put('line', { d: `M${right} ${y - 14}h9V${top + 8}h-9`, end: [right, top + 8, 'left'], class: 'residual' });
     }
-    column.y += height;
   }
 
   /** The heads beside each other, each with what it says of the text. */
@@ -179,27 +175,27 @@ export function layoutOf(model, view, words, gettext) {
     const { branches } = steps;
     const space = 10;
     const width = (COLUMN - space * (branches.length - 1)) / Math.max(1, branches.length);
-    let bottom = column.y;
+    const top = column.y;
+    let bottom = top;
     branches.forEach((parts, at) => {
       const left = x + at * (width + space);
       const middle = left + (branches.length > 1 ? width / 3 : width / 2);
-      let { y } = column;
+      column.y = top;
       for (const part of parts) {
         if (part === 'absent') {
-          put('absent', { x: left, y: y + ARROW, width, height: TITLE + 4, text: gettext('no NSP head') });
+          put('absent', { x: left, y: top + ARROW, width, height: TITLE + 4, text: gettext('no NSP head') });
           continue;
         }
         const [reads, makes = reads] = words[part].shapes;
         const isPooled = part === 'pooler' && model.pooling !== 'mean';
-        y = column.arrow(part === 'pooler' ? 'BLD' : reads, { at: middle, y, label: isPooled ? '[CLS]' : '' });
+        column.arrow(part === 'pooler' ? 'BLD' : reads, middle, isPooled ? '[CLS]' : '');
         const rows = resultRows(part);
-        const height = TITLE + 4 + rows.length * ROW;
-        const inside = column.box(part, height, { left, width, y, tone: part === 'predictions' ? 'softmax' : 'head',
+        const inside = column.box(part, TITLE + 4 + rows.length * ROW, { left, width,
+          tone: part === 'predictions' ? 'softmax' : 'head',
           note: ['nsp', 'task'].includes(part) ? shapeOf(model, makes).numbers : '' });
         column.bars(rows, inside, left, width);
-        y += height;
       }
-      bottom = Math.max(bottom, y);
+      bottom = Math.max(bottom, column.y);
     });
     column.y = bottom;
   }
@@ -236,7 +232,7 @@ export function layoutOf(model, view, words, gettext) {
     steps.layer.forEach((part, at) => {
       const isLast = at === steps.layer.length - 1;
       if (part === 'residual') {
-        column.y = column.arrow('', { at: middle });
+        column.arrow('', middle);
         put('plus', { part, x: middle, y: column.y + 9, number: column.next(),
           text: `${reads} + ${at < steps.layer.indexOf('feed_forward') ? 'attention' : 'FFN'}` });
         put('line', { class: 'residual', d: `M${middle} ${stream}H${x + 8}V${column.y + 9}H${middle - 10}`,
@@ -246,17 +242,16 @@ export function layoutOf(model, view, words, gettext) {
         return;
       }
       const isRead = part === 'attention' || part === 'feed_forward';
-      column.y = column.arrow(isRead ? 'BLD' : '', { at: middle });
+      column.arrow(isRead ? 'BLD' : '', middle);
       if (part === 'norm') {
         column.box('norm', TITLE + 2, { left, width, tone: 'norm' });
-        column.y += TITLE + 2;
         if (!model.is_prenorm && !isLast) [stream, reads] = [column.y + 8, 'a'];
         return;
       }
       if (part === 'attention') drawAttention(column, left, width, norms('attention'));
       else drawFeedForward(column, left, width, norms('feed_forward'));
     });
-    column.y = column.arrow('BLD', { at: middle });
+    column.arrow('BLD', middle);
     column.cells('y', model.norms?.hidden[view.layer + 1], column.y + 2, { left, width });
     column.y += ROW + 4;
     return { ...column, height: column.y };
@@ -276,16 +271,14 @@ export function layoutOf(model, view, words, gettext) {
         y: top + Math.floor(head / across) * (side + space),
         isChosen: head === view.head && view.levels.includes('head') });
     });
-    column.from = { x: left + width, y: column.y, height };
+    column.from = { x: left + width, y: top - TITLE, height };
     column.cells(gettext('adds'), added, top + lines * (side + space) + 3, { left, width, tone: 'attention' });
-    column.y += height;
   }
 
   function drawFeedForward(column, left, width, added) {
     const { put } = column;
     const wide = 46;
-    const height = TITLE + wide + ROW + 8;
-    const top = column.box('feed_forward', height, { left, width, tone: 'feed' });
+    const top = column.box('feed_forward', TITLE + wide + ROW + 8, { left, width, tone: 'feed' });
     const middle = left + width / 2;
     const [narrow, broad] = [36, 104];
     put('hourglass', { points: [[middle - narrow, top], [middle + narrow, top], [middle + broad, top + wide / 2 - 7],
@@ -295,7 +288,6 @@ export function layoutOf(model, view, words, gettext) {
     [[D, 10], [`${F} · ${model.is_gated ? 'GLU, ' : ''}${activationOf(model)}`, wide / 2 + 4], [D, wide - 3]]
       .forEach(([text, down]) => put('text', { x: middle, y: top + down, text: String(text), class: 'value middle' }));
     column.cells(gettext('adds'), added, top + wide + 5, { left, width, tone: 'feed' });
-    column.y += height;
   }
 
   // ---- one head
@@ -308,41 +300,28 @@ export function layoutOf(model, view, words, gettext) {
       title: gettext('Head {head} of {heads}, layer {layer}', { head: view.head + 1, heads: model.heads,
         layer: view.layer + 1 }) });
     column.y = TITLE;
-    column.y = column.arrow('BLD', { at: middle });
-    const valueX = x + (width * 5) / 6;
-    let valueY = 0;
+    column.arrow('BLD', middle);
+    const place = { left: x, width, tone: 'attention' };
+    let values = ''; // where the values leave the projections
     for (const part of steps.head) {
       if (part === 'projections') {
-        const top = column.box(part, TITLE + 34, { left: x, width, tone: 'attention' });
+        const top = column.box(part, TITLE + 34, place);
         ['q', 'k', 'v'].forEach((name, at) => put('matrix', { x: x + 8 + (at * (width - 12)) / 3, y: top,
           width: (width - 28) / 3, height: 27, text: name, note: `${model.hidden} → ${model.head_size}` }));
-        column.y += TITLE + 34;
-        valueY = column.y;
-        column.y = column.arrow('BLK', { at: middle });
-      } else if (part === 'weights') {
-        drawWeights(column, x, width);
-        column.y = column.arrow('BLL', { at: middle });
-      } else if (part === 'context') {
-        column.box(part, TITLE + 4, { left: x, width, tone: 'attention', note: 'weights · v' });
-        const y = column.y + (TITLE + 4) / 2;
-        put('line', { class: 'residual', d: `M${valueX} ${valueY}v8H${x + width + 14}V${y}H${x + width + 2}`,
-          end: [x + width + 2, y, 'left'] });
-        put('text', { x: x + width + 19, y: (valueY + y) / 2, text: 'v', class: 'value' });
-        column.y += TITLE + 4;
-        column.y = column.arrow('BLK', { at: middle });
+        values = `M${x + (width * 5) / 6} ${column.y}v8H${x + width + 14}`;
+      } else if (part === 'weights') drawWeights(column, x, width);
+      else if (part === 'context') {
+        const y = column.box(part, TITLE + 4, { ...place, note: words[part].formula }) - TITLE / 2 + 2;
+        put('line', { class: 'residual', d: `${values}V${y}H${x + width + 2}`, end: [x + width + 2, y, 'left'] });
+        put('text', { x: x + width + 3, y: y - 8, text: 'v', class: 'value' });
       } else if (part === 'output') {
-        column.box(part, TITLE + 22, { left: x, width, tone: 'attention' });
-        put('text', { x: x + PAD, y: column.y + TITLE + 12, class: 'label', text: cut(
-          gettext('{heads} heads side by side: {heads} × {size} = {all}', { heads: model.heads, size: model.head_size,
-            all: model.hidden }), width - 2 * PAD, 6) });
-        column.y += TITLE + 22;
-        column.y = column.arrow('BLD', { at: middle });
-      } else {
-        column.box(part, TITLE + 4, { left: x, width, tone: part === 'positions' ? 'embedding' : 'attention',
-          note: words[part].formula });
-        column.y += TITLE + 4;
-        column.y = column.arrow(words[part].shapes[1].replace('H', ''), { at: middle });
-      }
+        const top = column.box(part, TITLE + 22, place);
+        const sizes = { heads: model.heads, size: model.head_size, all: model.hidden };
+        put('text', { x: x + PAD, y: top + 12, class: 'label',
+          text: cut(gettext('{heads} heads side by side: {heads} × {size} = {all}', sizes), width - 2 * PAD, 6) });
+      } else column.box(part, TITLE + 4, { ...place, note: words[part].formula,
+        tone: part === 'positions' ? 'embedding' : 'attention' });
+      column.arrow(words[part].shapes[1].replace('H', ''), middle); // of this head alone
     }
     return { ...column, height: column.y };
   }
@@ -363,7 +342,6 @@ export function layoutOf(model, view, words, gettext) {
         text: cut(gettext('{token} attends to', { token }), width - 2 * PAD, 6) });
       column.bars(rows, top + size + 22, x, width);
     }
-    column.y += height;
   }
 }
 

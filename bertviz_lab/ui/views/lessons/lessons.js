@@ -89,6 +89,7 @@ export function mountLessons(root) {
     const search = Object.fromEntries(new URLSearchParams(location.search));
     const lesson = number === EXAM ? 'exam' : number;
     for (const link of languages) link.search = new URLSearchParams({ ...search, lang: link.lang, lesson });
+    map.show(find(number)); // the exam has none: it asks for what the picture says
     if (number === EXAM) {
       drawExam(place, () => open(EXAM));
       drawList();
@@ -97,7 +98,6 @@ export function mountLessons(root) {
     }
     place.innerHTML = find(number).page; // the server's own words: lesson.html
     room = memory.room;
-    map.show(find(number));
     drawList();
     refresh();
     if (focus) settle(part('h2'));

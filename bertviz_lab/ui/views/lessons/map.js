@@ -8,7 +8,8 @@ import { showModel } from 'lab/views/architecture/view.js';
 const TYPING = 600; // milliseconds without a key until what was typed is drawn
 const WIDE = '(min-width: 1200px)'; // where it is beside the lesson (lessons.css), and open from the start
 
-/** {node, show(lesson)}. It asks for numbers only while it is open, and keeps those of the same text. */
+/** {node, show(lesson)}; it is hidden where there is no lesson. It asks for numbers only while it is open, and keeps
+ * those of the same text. */
 export function makeMap() {
   let lesson = null;
   let drawn = ''; // the model and texts that are on the picture
@@ -45,7 +46,7 @@ export function makeMap() {
   }
 
   return { node, show(now) {
-    lesson = now.picture ? now : null;
+    lesson = now?.picture ? now : null;
     node.hidden = !lesson;
     if (lesson) typed.input.placeholder = lesson.picture.texts[0];
     draw();
