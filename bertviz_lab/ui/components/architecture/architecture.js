@@ -38,7 +38,7 @@ export default payloadView('Type a text above.', (content, { events, selection, 
     h('div.fields', zoom.node, ...Object.values(fields).map(({ node }) => node)),
     h('div.sheet', h('div.canvas', drawing), card), differences);
   const items = () => [...drawing.querySelectorAll('[role=button]')];
-  const walk = walkWithKeys(drawing, { items, choose: (at) => choose(items()[at]) });
+  const walk = walkWithKeys(drawing, { items, choose: (_, { target }) => choose(target) });
   drawing.addEventListener('click', ({ target }) => choose(target.closest('[data-part], [data-position]')));
   selection.follow((position) => { if (model) change({ position }); });
   let width = 0;
@@ -209,8 +209,8 @@ export default payloadView('Type a text above.', (content, { events, selection, 
     const open = events.open && h('button.plain', { onclick: () => events.open(show) },
       gettext('Open {panel}', { panel: show.show[0].toUpperCase() + show.show.slice(1) }));
     card.replaceChildren(h('p', h('b', title), ' ', meaning),
-      h('div.line', formula && h('code', formula), ...['symbols', 'numbers'].map((kind) =>
-        h(`span.quiet.${kind}`, written.map((shape) => shape[kind]).join(' → '))), open),
+      h('div.line', formula ? h('code', formula) : null, ...['symbols', 'numbers'].map((kind) =>
+        (written.length ? h(`span.quiet.${kind}`, written.map((shape) => shape[kind]).join(' → ')) : null)), open),
       code && h('details', h('summary', gettext('Code: {name} in {file}, line {line}', code)),
         h('pre.mono.small', { tabindex: 0, lang: 'en' }, ...code.text.split('\n').map((line, place) =>
           (marked.includes(place) ? h('mark', `${line}\n`) : `${line}\n`)))));
