@@ -224,7 +224,7 @@ def runs_of(runs: Runs) -> RunsNow:
     for run_id in (*(run_id for run_id in runs.ids() if run_id not in queue), *queue):
         with contextlib.suppress(InputError):  # it was deleted meanwhile
             state = runs.state(run_id)
-            left = "" if state.eta_seconds is None else f", {words_of('seconds', max(1.0, state.eta_seconds))} left"
+            left = "" if state.eta_seconds is None else f", about {math.ceil(state.eta_seconds / 60)} min left"
             if state.status == "waiting":
                 lines.append(f"{short_name(run_id)} waits. {state.message}")
             elif state.status in ACTIVE:

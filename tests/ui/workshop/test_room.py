@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,31 @@ from starlette.responses import Response
 
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs import runs as runs_module
+from bertviz_lab.jobs.new_run import short_name
 from bertviz_lab.jobs.runs import PREPARING_SECONDS
 from bertviz_lab.jobs.scheduler import plan_starts
+from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.server.visitors import Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.workshop.address import checked_address, participants_address, qr_code
 from bertviz_lab.ui.workshop.leader_key import COOKIE, LeaderKey, new_key
 from bertviz_lab.ui.workshop.machine import Check
-from bertviz_lab.ui.workshop.pages import RunsNow, board, checks_table, leader_page, screen, screen_page, title_of
+from bertviz_lab.ui.workshop.pages import (
+    RunsNow,
+    board,
+    checks_table,
+    leader_page,
+    runs_of,
+    screen,
+    screen_page,
+    title_of,
+)
 from bertviz_lab.ui.workshop.plans import PLANS, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
+from tests.jobs.support import settings as settings_of_run
 from tests.ui.pages import PageReader, request_of
 
 
@@ -348,6 +363,19 @@ def test_the_leader_is_told_when_the_queue_is_longer_than_the_plan_allows(room: 
     assert board(room, waiting)["texts"]["queue"].startswith(
         "Runs that wait: 9. The last one ends in about 29 min. This"
     )
+
+
+def test_the_leader_sees_the_runs_that_train_and_the_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = RunState("training", pid=os.getpid(), step=40, seconds=80.0, eta_seconds=100.4)
+    monkeypatch.setattr(Runs, "_launch", lambda self, folder: write_state(folder, training))  # without a process
+    monkeypatch.setattr(runs_module, "is_alive", lambda state, folder: True)
+    runs = Runs(tmp_path, most_running=1)
+    first, second = (runs.start(settings_of_run(steps=None, time_budget="3m")) for _ in range(2))
+    now = runs_of(runs)
+    assert now.lines[0] == f"{short_name(first)}: training, step 40, about 2 min left."
+    assert now.lines[1].startswith(f"{short_name(second)} waits. It is next in the queue; it starts in about 2 min")
+    assert (now.waiting, round(now.seconds, -1)) == (1, 290)
+    runs.stop(second)  # the thread of the queue ends
 
 
 @each_plan
