@@ -105,8 +105,8 @@ export default payloadView('Type a text above.', (content, { events, selection, 
       'data-layer': layer, 'data-head': head, 'data-key': [part, layer, head, number].join(), 'aria-label': label,
       'aria-pressed': String(part === state.part) }, ...children);
   }
-  const says = (part) => [words[part].title, words[part].says,
-    words[part].shapes.map((letters) => shapeOf(model, letters).numbers).join(' → ')].filter(Boolean).join('. ');
+  const says = (part) => `${words[part].title}. ${words[part].says} ${
+    words[part].shapes.map((letters) => shapeOf(model, letters).numbers).join(' → ')}`;
   const nameOf = ({ part, number, title, layer }) => (number ? `${number} ${says(part)}`
     : title ?? gettext('Layer {layer}', { layer: layer + 1 }));
   const text = (x, y, written, name) => svg('text', { x, y, class: name,
