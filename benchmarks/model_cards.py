@@ -102,7 +102,7 @@ def _average(recipe: dict[str, Any]) -> Iterable[str]:
         yield (
             f"- Its weights are the mean of those at the end of stages {', '.join(map(str, counted))}, which count "
             f"{', '.join(f'{share:.0%}' for share in counted.values())} (a model soup, Wortsman et al. 2022); the "
-            "shares were chosen by texts held out of the training data"
+            f"shares were chosen {recipe.get('shares_chosen', 'by texts held out of the training data')}"
         )
 
 

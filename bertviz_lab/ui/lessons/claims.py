@@ -153,8 +153,9 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     for names, probabilities in zip(named, (own, zero, of_tiny), strict=True):
         numbers |= {name: percent(fmean(shares)) for name, shares in zip(names, probabilities, strict=True)}
     before, now = map(fmean, differences)
-    both_follow = min(map(fmean, zero)) > 0.5
-    answer = only_choice(now > 0.8 * before, before > 0.3 and now < before / 2 and not both_follow, both_follow)
+    same = before > 0.3 and now < before / 2
+    neither, both = same and max(map(fmean, zero)) < 0.5, same and min(map(fmean, zero)) > 0.5
+    answer = only_choice(now > 0.8 * before, neither, both)
     kinds = (Message("B follows, its own segment ids"), Message("B from elsewhere, its own segment ids"),
              Message("B follows, all 0"), Message("B from elsewhere, all 0"))  # fmt: skip
     bars = percent_bars(zip(kinds, map(fmean, (*own, *zero)), strict=True))
@@ -196,7 +197,7 @@ def embeddings(session: AppState, lesson: Lesson) -> Finding:
 
 
 def values(session: AppState, lesson: Lesson) -> Finding:
-    """Measure what heads that attend mostly to [CLS] add, and the length of the value vectors that they read there."""
+    """Measure what heads that attend mostly to [SEP] add, and the length of the value vectors that they read there."""
     import numpy as np
 
     checkpoint = session.models.open(lesson.model)
@@ -209,24 +210,24 @@ def values(session: AppState, lesson: Lesson) -> Finding:
         added = np.linalg.norm(trace.attentions @ read_HLKD, axis=-1).mean(-1)  # (layers, heads)
         lengths = np.linalg.norm(read_HLKD, axis=-1)  # (layers, heads, tokens)
         words = np.array(trace.encoding.special_tokens_mask) == 0
-        to_start = trace.attentions[..., 0].mean(-1)
+        to_end = trace.attentions[..., -1].mean(-1)
         relative = added / added.mean(-1, keepdims=True)
-        busy += relative[to_start < 0.1].tolist()
-        idle += relative[to_start > 0.5].tolist()
+        busy += relative[to_end < 0.1].tolist()
+        idle += relative[to_end > 0.5].tolist()
         sinks = []
-        for layer, head in np.argwhere(to_start > 0.5):
+        for layer, head in np.argwhere(to_end > 0.5):
             weights, others = trace.attentions[layer, head], np.delete(added[layer], head).mean()
             parts = weights * lengths[layer, head]  # of what each token reads, from each token
             sink = _Sink(
-                int(layer), int(head), float(weights[:, 0].mean()),
-                float(lengths[layer, head, 0] / lengths[layer, head, words].mean()),
-                float(added[layer, head]), float(others), float((parts[:, 0] / parts.sum(-1)).mean()),
+                int(layer), int(head), float(weights[:, -1].mean()),
+                float(lengths[layer, head, -1] / lengths[layer, head, words].mean()),
+                float(added[layer, head]), float(others), float((parts[:, -1] / parts.sum(-1)).mean()),
             )  # fmt: skip
             sinks.append(sink)
             held.append(sink.added < sink.others)
         if text == CASES["plain"][0]:
             shown = max(sinks, key=lambda sink: sink.weight, default=shown)
-            layer, head = np.unravel_index(int(to_start.argmin()), to_start.shape)
+            layer, head = np.unravel_index(int(to_end.argmin()), to_end.shape)
             busiest = int(layer), int(head)
     numbers = {"sink": Message("Head {head} of layer {layer}", head=shown.head + 1, layer=shown.layer + 1),
                "layer": f"{shown.layer}", "head": f"{shown.head}", "weight": percent(shown.weight),
@@ -234,15 +235,15 @@ def values(session: AppState, lesson: Lesson) -> Finding:
                "added": Number(shown.added, ".1f"), "others": Number(shown.others, ".1f"),
                "busy": percent(fmean(busy or [0])), "idle": percent(fmean(idle or [0])),
                "busy_layer": f"{busiest[0]}", "busy_head": f"{busiest[1]}"}  # fmt: skip
-    little = shown.weight > 0.5 and shown.added < shown.others / 2
+    is_less = shown.weight > 0.5 and shown.added < 0.9 * shown.others
     names = (Message("share of the attention"), Message("length of its value vector"),
              Message("length of what the head adds"))  # fmt: skip
     shares = shown.weight, min(1.0, shown.length), min(1.0, shown.added / shown.others)
-    answer = only_choice(shown.weight > 0.5 and not little, False, little)
+    answer = only_choice(shown.weight > 0.5 and not is_less, False, is_less)
     bars = percent_bars(zip(names, shares, strict=True))
     lengths_added = (
-        (Message("heads with less than a tenth on [CLS]"), fmean(busy or [0])),
-        (Message("heads with more than half on [CLS]"), fmean(idle or [0])),
+        (Message("heads with less than a tenth on [SEP]"), fmean(busy or [0])),
+        (Message("heads with more than half on [SEP]"), fmean(idle or [0])),
     )
     most = max(1.0, *(length for _, length in lengths_added))
     control = tuple((name, share / most, words) for name, share, words in percent_bars(lengths_added))
@@ -251,15 +252,15 @@ def values(session: AppState, lesson: Lesson) -> Finding:
 
 @dataclass(frozen=True)
 class _Sink:
-    """A head that attends mostly to [CLS], by what it does in one text."""
+    """A head that attends mostly to [SEP], by what it does in one text."""
 
     layer: int = 0
     head: int = 0
-    weight: float = 0.0  # of [CLS], averaged over the tokens
-    length: float = 1.0  # of the value vector of [CLS], relative to those of the words
+    weight: float = 0.0  # of [SEP], averaged over the tokens
+    length: float = 1.0  # of the value vector of [SEP], relative to those of the words
     added: float = 1.0  # mean length of what the head adds to a token
     others: float = 1.0  # the same of the other heads of its layer
-    share: float = 0.0  # of the lengths that it reads, from [CLS]
+    share: float = 0.0  # of the lengths that it reads, from [SEP]
 
 
 def value_vectors(checkpoint: Checkpoint, trace: "TextTrace") -> "NDArray[np.float32]":
