@@ -193,7 +193,7 @@ def test_scripts_are_given_only_what_they_say(texts: Catalog) -> None:
     assert 10 < len(german) < 150
     lessons = {str(message.id) for message in texts if any(line.startswith("Lesson") for line in message.auto_comments)}
     assert len(lessons) > 250
-    assert not lessons & german.keys()
+    assert not {text for text in lessons if " " in text} & german.keys()  # not a table's heading, such as “model”
 
 
 def test_a_new_catalogue_has_all_texts_and_keeps_what_was_filled_in(tmp_path: Path, texts: Catalog) -> None:
