@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertviz_lab import interpret
-from bertviz_lab.figures import corpus as corpus_figures
 from bertviz_lab.figures.attention import attention_body, attention_payload
+from bertviz_lab.figures.corpus import corpus_heads_body, head_examples_body, neuron_examples_body
 from bertviz_lab.figures.findings import findings_payload
 from bertviz_lab.figures.influence import bm25_payload, tracin_payload
 from bertviz_lab.figures.payload import figure
@@ -293,35 +293,37 @@ def corpus_heads(
     index: interpret.CorpusIndex, x: str = "position", y: str = "content", head: tuple[int, int] = (0, 0)
 ) -> View:
     """Show all heads of a model by two metrics of a corpus index."""
-    payload = corpus_figures.heads_payload(index, interpret.head_roles(index), (x, y), head)
+    payload = figure("corpus_heads", **corpus_heads_body(index, interpret.head_roles(index), (x, y), head))
     return _chart("All heads on a corpus", payload, 560)
 
 
 def head_profile(index: interpret.CorpusIndex, layer: int, head: int) -> View:
     """Show a head's mean weight by distance over a corpus."""
-    return _chart("Mean weight by distance", corpus_figures.profile_payload(index, layer, head), 360)
+    payload = figure("head_profile", layer=layer, head=head, values=index.profile[layer, head])
+    return _chart("Mean weight by distance", payload, 360)
 
 
 def head_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: int, head: int) -> View:
     """Show where a head attends on a corpus: its strongest pairs of tokens, and random ones by interval."""
-    payload = corpus_figures.head_examples_payload(index, tokenizer, layer, head)
+    payload = figure("head_examples", **head_examples_body(index, tokenizer, layer, head))
     return _view("contexts", "Where a head attends", payload, 640)
 
 
 def head_search(found: interpret.HeadSearch) -> View:
     """Show which heads link tokens like those of an example."""
-    return _chart("Heads that link such tokens", corpus_figures.head_search_payload(found))
+    return _chart("Heads that link such tokens", figure("head_search", **vars(found)))
 
 
 def neuron_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: int, neuron: int) -> View:
     """Show the most activating tokens of a feed-forward neuron on a corpus."""
-    payload = corpus_figures.neuron_examples_payload(index, tokenizer, layer, neuron)
+    payload = figure("neuron_examples", **neuron_examples_body(index, tokenizer, layer, neuron))
     return _view("contexts", "Where a neuron fires", payload, 420)
 
 
 def promoted_tokens(found: interpret.PromotedTokens, layer: int, neuron: int) -> View:
     """Show the tokens that a feed-forward neuron promotes and suppresses."""
-    return _chart("Promoted tokens", corpus_figures.promoted_payload(found, layer, neuron), 560)
+    payload = figure("promoted_tokens", layer=layer, neuron=neuron, **vars(found))
+    return _chart("Promoted tokens", payload, 560)
 
 
 # ---- Attention, Layers and Embeddings

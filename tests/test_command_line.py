@@ -229,10 +229,10 @@ def test_heads_and_neurons_are_searched_in_a_corpus(capsys, model: str, tmp_path
     body = answer(capsys, *searched)
     assert (body["corpus"], len(body["roles"])) == (str(tmp_path / "corpus.txt"), 2)
     head = answer(capsys, *searched, "--head", "2.1")["found"]
-    assert head["title"] == "Where head 2.1 attends"
+    assert len(head["strongest"]) == 6
     assert main([*searched, "--neuron", "2.3", "--texts", "20"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("Neuron 2.3: most activating tokens")
+    assert text.startswith("Active (above 0) at ")
     assert "\npromoted: " in text
     for options, message in ((("--head", "3.1"), "from 1.1 to 2.2"), (("--texts", "0"), "between 1 and 5,000")):
         assert main([*searched, *options]) == 2

@@ -7,7 +7,7 @@ import argparse
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.cli.options import AddCommand
@@ -15,7 +15,6 @@ from bertviz_lab.cli.result import Result, notes_of, write_file
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:
-    from bertviz_lab.figures.payload import Payload
     from bertviz_lab.interpret import TextTrace
 
 
@@ -131,7 +130,13 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
     """Index a corpus: what each head does on average, and where a head or neuron does it most."""
     from bertviz_lab.data.corpora.read import read_documents
     from bertviz_lab.data.samples.corpus_texts import CORPORA, corpus_texts, sample_texts, suited_corpus
-    from bertviz_lab.figures import corpus as figures
+    from bertviz_lab.figures.corpus import (
+        examples_text,
+        head_examples_body,
+        head_name,
+        neuron_examples_body,
+        place_of,
+    )
     from bertviz_lab.interpret import MOST_TEXTS, head_roles, index_corpus, promoted_tokens
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
@@ -146,25 +151,32 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
         name, texts = CORPORA[suited], sample_texts(suited, options.texts)
     index = index_corpus(checkpoint, texts, name=name, neurons=bool(options.neuron))
     layers, heads = index.metrics["content"].shape
-    payload: Payload | None = None
+    chosen: dict[str, Any] = {}
+    text: list[str] = []
     if options.head:
-        payload = figures.head_examples_payload(index, tokenizer, *figures.place_of(options.head, layers, heads))
+        chosen = head_examples_body(index, tokenizer, *place_of(options.head, layers, heads))
+        text = ["The strongest attention of each text:", *examples_text(chosen["strongest"])]
+        for low, high, share, group in chosen["intervals"]:
+            text += ["", f"{low} to {min(1, high):g}, {share:.0%} of tokens:", *examples_text(group)]
     if options.neuron:
-        place = figures.place_of(options.neuron, *index.neurons.shape[:2])
-        payload = figures.neuron_examples_payload(index, tokenizer, *place)
+        place = place_of(options.neuron, *index.neurons.shape[:2])
+        chosen = neuron_examples_body(index, tokenizer, *place)
+        text = [f"Active (above 0) at {chosen['active']:.0%} of tokens:", *examples_text(chosen["examples"])]
         if promoted := promoted_tokens(checkpoint, index, *place):
-            payload = payload.having(promoted=promoted.promoted, suppressed=promoted.suppressed)
+            changes = {"promoted": promoted.promoted, "suppressed": promoted.suppressed}
+            chosen |= changes
+            for side, tokens in changes.items():
+                text += ["", f"{side}: " + ", ".join(f"{token} {change:+.3f}" for token, change in tokens)]
     roles = head_roles(index)
     metrics = {name: values.round(5).tolist() for name, values in index.metrics.items()}
     body = {"corpus": name, "texts": len(index.texts), "tokens": index.tokens, "roles": roles, "metrics": metrics}
-    if payload:
-        found = json.loads(payload)
-        return Result(body | {"found": found}, figures.examples_text(found))
+    if chosen:
+        return Result(body | {"found": chosen}, "\n".join(text))
     lines = [f"{len(index.texts):,} texts, {index.tokens:,} tokens: {name}", f"head {'role':16} {'  '.join(metrics)}"]
     for layer in range(layers):
         for head, role in enumerate(roles[layer]):
             values = [f"{of_heads[layer][head]:{len(name)}.2f}" for name, of_heads in metrics.items()]
-            lines.append(f"{figures.head_name(layer, head):4} {role or '-':16} {'  '.join(values)}")
+            lines.append(f"{head_name(layer, head):4} {role or '-':16} {'  '.join(values)}")
     return Result(body, "\n".join(lines))
 
 

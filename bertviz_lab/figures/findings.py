@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.figures.corpus import METRICS, head_name, head_search_payload
+from bertviz_lab.figures.corpus import head_name
 from bertviz_lab.figures.payload import Payload, figure, to_json
 from bertviz_lab.figures.results import attribution_body, decomposition_body, patching_body
 
@@ -26,6 +26,18 @@ _CAVEATS = (
     "Where a head attends is not what the prediction uses, and its role on one corpus may be another one elsewhere "
     "(Jain and Wallace 2019; Bolukbasi et al. 2021).",
 )
+#: What a head does that has a role of `interpret.ROLES` on average.
+_ROLES = {
+    "previous": "attends to the previous token",
+    "next": "attends to the next token",
+    "same": "attends to the token itself",
+    "same_word": "attends to other places of the same token",
+    "cls": "attends to [CLS]",
+    "separator": "attends to the separator",
+    "position": "attends by position",
+    "content": "attends by content",
+    "": "has no single role",
+}
 #: Where each sentence's picture is on the page: the view and the fold.
 _PLACES = (("layers", ""), ("attribution", ""), ("causes", ""), ("causes", "decomposition"), ("corpus", "pairs"))
 
@@ -41,7 +53,7 @@ def findings_payload(found: "Findings") -> Payload:
         ("tokens", figure("attribution", **attribution_body([found.occlusion, found.gradients]))),
         ("chart", figure("activation_patching", **patching_body(patching, "residual"))),
         ("chart", figure("logit_decomposition", **decomposition_body(parts, patching))) if parts else None,
-        ("chart", head_search_payload(found.search)) if found.search else None,
+        ("chart", figure("head_search", **vars(found.search))) if found.search else None,
     ]
     items = [
         {
@@ -169,8 +181,7 @@ def _head(found: "Findings") -> str:
     name = f"Head {head_name(*found.head)}, the head that carries most,"
     if index is None:
         return f"{name} has not been looked up: make an index in Corpus search to see what it does on other texts."
-    role = f"is on average {METRICS[found.role][0]}" if found.role else "has no single role"
-    where = f"{name} {role} on {len(index.texts):,} texts ({index.name})"
+    where = f"{name} {_ROLES[found.role]} on average over {len(index.texts):,} texts ({index.name})"
     if found.search is None:
         return f"{where}; they have no pair of tokens like the ones here."
     weight, expected = (float(values[found.head]) for values in (found.search.weights, found.search.expected))

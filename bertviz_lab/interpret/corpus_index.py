@@ -53,7 +53,7 @@ class CorpusIndex:
     `metrics`, (layers, heads) each:
 
     - "entropy" in nats and "distance" in tokens; the shares of attention to the "previous" token, the "next" one, the
-      token it-"self", "cls", and "separator".
+      "same" token itself, "cls", and "separator".
     - "same_word": the share to other places with the same token, of tokens that have one.
     - "position" and "content": the sum of a token's squared weights to tokens of the text, mean over tokens, in two
       parts: what the mean weight at each distance gives, and the rest. A head that puts all its weight at one distance
@@ -237,7 +237,7 @@ class _Layer:
         offsets_LL = positions - positions[:, None]
         self._sum("entropy", torch.special.entr(probs_BHLL).sum((0, 2, 3)), tokens)
         self._sum("distance", (mean_HLL * offsets_LL.abs()).sum((1, 2)), tokens)
-        for name, offset in (("previous", -1), ("next", 1), ("self", 0)):
+        for name, offset in (("previous", -1), ("next", 1), ("same", 0)):
             diagonal = mean_HLL.diagonal(offset, 1, 2)
             self._sum(name, diagonal.sum(-1), batch * diagonal.shape[-1])
         self._sum("cls", mean_HLL[:, :, 0].sum(-1), tokens)

@@ -21,7 +21,7 @@ _ALIKE = 8  # nearest word embeddings of a token that count as tokens like it
 _MOST_PAIRS = 400
 _SHARE, _SQUARED = 0.5, 0.25  # of attention; a squared weight of 0.25 is half of the attention on one token
 #: Metrics of a `CorpusIndex` that say what a head does, the plainer first, and above what a head has that role.
-ROLES = dict.fromkeys(("previous", "next", "self", "same_word", "cls", "separator"), _SHARE)
+ROLES = dict.fromkeys(("previous", "next", "same", "same_word", "cls", "separator"), _SHARE)
 ROLES |= dict.fromkeys(("position", "content"), _SQUARED)
 
 

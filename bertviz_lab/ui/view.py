@@ -7,7 +7,7 @@ nothing else has to know of it.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, InstanceOf, StringConstraints, ValidationError, validate_call
@@ -54,6 +54,7 @@ class Question:
     answer: Callable[..., Any]  # answer(state, **arguments) returns a payload, or anything that JSON can hold
     slow: bool  # can take seconds; slow questions wait for each other only
     arguments: frozenset[str]  # names that a browser may send
+    shared: frozenset[str]  # those of them that are fields of one argument, `asked`: what several questions take
     arrays: bool  # the answer is a dictionary with large arrays, which travel as raw bytes
     depends_on_visitor: bool  # takes `visitor` too, which comes from the server, never from a browser
     uploads: frozenset[str]  # arguments that are uploads, for which a browser sends tokens
@@ -66,6 +67,8 @@ class Question:
         given = dict(arguments)
         for name in self.uploads & arguments.keys():
             given[name] = _files_of(state, visitor, arguments[name])
+        if self.shared:
+            given["asked"] = {name: given.pop(name) for name in self.shared & given.keys()}
         if self.depends_on_visitor:
             given["visitor"] = visitor
         try:
@@ -73,7 +76,7 @@ class Question:
                 return self.answer(state, **given)
         except ValidationError as error:
             (first, *_) = error.errors(include_url=False, include_input=False)
-            name = str(first["loc"][0]) if first["loc"] else "argument"
+            name = next((str(part) for part in first["loc"] if part != "asked"), "argument")
             if first["type"] == "string_too_long":
                 label = {"text_a": "Text A", "text_b": "Text B"}.get(name, "This text")
                 most = first["ctx"]["max_length"]
@@ -82,11 +85,18 @@ class Question:
 
 
 def question(answer: Callable[..., Any], *, slow: bool = False, arrays: bool = False) -> Question:
-    """Declare a question: `answer(state, ...)`, whose arguments have types from this module, or are the `visitor`."""
-    _, *names = parameters = inspect.signature(answer).parameters
-    uploads = frozenset(name for name in names if _holds_upload(parameters[name].annotation))
+    """Declare a question: `answer(state, ...)`, whose arguments have types from this module, or are the `visitor`.
+
+    An argument `asked` is a frozen dataclass: a browser sends its fields like other arguments.
+    """
+    _, *parameters = inspect.signature(answer).parameters.values()
+    types = {parameter.name: parameter.annotation for parameter in parameters}
+    depends_on_visitor = types.pop("visitor", None) is not None
+    shared = {field.name: field.type for field in fields(types.pop("asked"))} if "asked" in types else {}
+    types |= shared
+    uploads = frozenset(name for name, of_type in types.items() if _holds_upload(of_type))
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
-    return Question(checked, slow, frozenset(names) - {"visitor"}, arrays, "visitor" in names, uploads)
+    return Question(checked, slow, frozenset(types), frozenset(shared), arrays, depends_on_visitor, uploads)
 
 
 def questions(

@@ -357,13 +357,24 @@ def test_heads_and_neurons_are_searched_in_both_directions(
     text, query, *_ = index.heads[1, 0][0][0].tolist()
     expect(page.locator("#text-a")).to_have_value(index.texts[text])
     expect(token(page, query)).to_have_attribute("aria-selected", "true")
+    # The control: the same model with random weights, in every panel.
+    row, control = data_table(chart).locator("tr").nth(1), page.locator("#random-weights")
+    of_trained = str(row.text_content())
+    in_menu(control).check()
+    expect(page.locator("#model-picker option:checked")).to_have_text("little with random weights")
+    expect(row).not_to_have_text(of_trained)
+    in_menu(control).uncheck()
+    expect(page.locator("#model-picker")).to_have_value("little")
 
 
 # ---- all
 
 
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, served: Served, screen: str) -> None:
-    folds = ("attention.difference", "attribution.heads", "attribution.intervention")
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+    page: Page, served: Served, screen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertviz_lab.interpret.MOST_TEXTS", 80)
+    folds = ("attention.difference", "attribution.heads", "attribution.intervention", "corpus.pairs", "corpus.neurons")
     settings = dict.fromkeys(folds, "open") | {"attribution.ablated": "0.1", "__theme": screen}
     visit(page, served[0], "attention,attribution", TEXT, B, **settings)
     token(page, 3).click()
@@ -371,3 +382,9 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(page: Page, served
     expect(page.locator("#attribution-change .heading")).to_be_visible()
     at_rest(page)
     assert complaints(page, "panel-attention", "panel-attribution") == []
+    page.locator("#tab-corpus").click()
+    expect(page.locator("#corpus-found")).to_contain_text("Heads that link")
+    expect(page.locator("#corpus-neuron-promoted")).to_contain_text("promotes and suppresses")
+    at_rest(page)
+    assert complaints(page, "panel-corpus") == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -42,7 +42,7 @@ def test_metrics_are_means_over_all_tokens_of_the_corpus(checkpoint: Checkpoint,
         metrics = interpret.head_metrics(attention, trace.encoding)
         for name, theirs, count in (
             ("entropy", "entropy", length), ("distance", "distance", length), ("previous", "previous", length - 1),
-            ("next", "next", length - 1), ("self", "same", length),
+            ("next", "next", length - 1), ("same", "same", length),
         ):  # fmt: skip
             sums[name] += count * metrics[theirs]
             counts[name] += count

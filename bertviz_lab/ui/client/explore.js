@@ -12,6 +12,7 @@ import { answerer } from 'lab/site.js';
 export function mountExplore(root) {
   const TYPING = 350; // milliseconds without a key until what was typed is asked
   const REMEMBERED = 'bertviz-lab-model'; // the model of the last visit
+  const RANDOMIZED = 'random:'; // before the name of a model, as `ui/state/models.py` has it
 
   // ---- the input bar
 
@@ -41,9 +42,13 @@ export function mountExplore(root) {
     engine.turn(on);
     refresh();
   }, { id: 'browser-engine', inline: true });
+  const trained = (model) => model.replace(RANDOMIZED, '');
+  const control = makeField('checkbox', 'Random weights in every panel, as a control', false, (on) =>
+    page.set({ model: `${on ? RANDOMIZED : ''}${trained(page.input.model)}` }), { id: 'random-weights', inline: true });
   const menus = [makeMenu('Examples', examples.node), makeMenu('About the model', facts.host),
     makeMenu('More', models[1].node, h('button.plain', { onclick: swap }, 'Swap A and B'),
-      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take), choice?.node,
+      h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take),
+      page.start.published ? null : control.node, choice?.node,
       page.start.shared || page.start.published ? null : makePublishFold())];
   const bar = h('div.input-bar', h('div.inputs', ...texts.map(({ node }) => node), models[0].node,
     h('div.menus.line', ...menus)), strip);
@@ -92,7 +97,8 @@ export function mountExplore(root) {
     return { node: list.node, show(groups) {
       const value = page.input[name];
       const isTyping = document.activeElement === typed;
-      setOptions(list.input, [...always, ...groups, [OTHER, 'Another model …']], value);
+      const randomized = value.startsWith(RANDOMIZED) ? [[value, `${trained(value)} with random weights`]] : [];
+      setOptions(list.input, [...randomized, ...always, ...groups, [OTHER, 'Another model …']], value);
       typed.hidden = list.value === value && !isTyping;
       if (typed.hidden) return;
       list.set(OTHER);
@@ -180,6 +186,7 @@ export function mountExplore(root) {
     const last = recall(REMEMBERED);
     page.input.model ||= groups.some(([, names]) => names.some(([name]) => name === last)) ? last : page.start.model;
     models.forEach((list) => list.show(groups));
+    control.set(page.input.model.startsWith(RANDOMIZED));
   }
 
   function refresh() {

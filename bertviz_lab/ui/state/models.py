@@ -23,6 +23,8 @@ from bertviz_lab.ui.state.lru_cache import LruCache
 
 #: In place of the second model's name in a comparison: the same model before training.
 BEFORE = "before"
+#: Before the name of a model: the same with random weights. `client/explore.js` has it, too.
+RANDOMIZED = "random:"
 #: What a training starts from unless it goes on with a model.
 RANDOM = "random"
 
@@ -133,8 +135,11 @@ class Models:
         return True
 
     def locate(self, model: str) -> tuple[Path, str]:
-        """Return folder and short name of a model; "" is the default. Raises `InputError` for one that is not there."""
-        model = model.strip() or self.default()
+        """Return folder and short name of a model; "" is the default. Raises `InputError` for one that is not there.
+
+        `RANDOMIZED` and a name is the same model with random weights, the control of what is found in it.
+        """
+        model = model.strip().removeprefix(RANDOMIZED) or self.default()
         if not model:
             raise InputError(_NO_MODEL)
         if model in self.shipped():
@@ -160,13 +165,20 @@ class Models:
     def version(self, model: str) -> str:
         """Return a value that changes when the files behind a name do. Raises as `locate`."""
         folder, _ = self.locate(model)
-        return f"{folder} {_signature(folder)}"
+        return f"{folder} {_signature(folder)} {model.strip().startswith(RANDOMIZED)}"
 
     def open(self, model: str = "") -> Checkpoint:
         """Return a model, opened once and again only when its files have changed. Raises `InputError`."""
         folder, name = self.locate(model)
         try:
-            return self.open_folder(folder, name)
+            trained = self.open_folder(folder, name)
+            if not model.strip().startswith(RANDOMIZED):
+                return trained
+            title = f"{name} with random weights"
+            return self.opened.get(
+                (folder, _signature(folder), RANDOMIZED),
+                lambda: dataclasses.replace(interpret.untrained(trained), name=title),
+            )
         except InputError:
             if folder.is_dir():
                 raise

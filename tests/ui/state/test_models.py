@@ -105,6 +105,18 @@ def test_models_stay_open_by_their_bytes_and_switching_among_small_ones_opens_no
     assert not session.models.opened._making
 
 
+def test_every_model_can_be_opened_with_random_weights(session: AppState) -> None:
+    models = session.models
+    trained, random = models.open("little"), models.open("random:little")
+    assert random is models.open("random:little") is not trained
+    assert random.name == "little with random weights"
+    assert random.tokenizer is trained.tokenizer
+    weights, others = (next(iter(each.model.parameters())) for each in (trained, random))
+    assert weights.shape == others.shape
+    assert not weights.equal(others)
+    assert models.version("random:little") != models.version("little")
+
+
 def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: AppState) -> None:
     folder = make_run(session, status="stopped", model=False)
     with pytest.raises(InputError, match="kind-otter has no model yet"):

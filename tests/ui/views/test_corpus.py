@@ -34,7 +34,7 @@ def short_corpora(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def ask(session: AppState, name: str, visitor: Any = OWNER, **chosen: Any) -> Any:
     given: dict[str, Any] = {"model": "", "text_a": TEXT, "text_b": "", "file": "", "layer": None, "head": 0}
-    given |= {"searched": {"corpus": chosen.pop("corpus", ""), "extent": "some"}, "x": "position", "y": "content"}
+    given |= {"corpus": "", "extent": "some", "x": "position", "y": "content"}
     given |= {"query": None, "key": None, "position": None, "neuron": ""} | chosen
     question = QUESTIONS[name]
     return question.ask(session, {key: given[key] for key in question.arguments & given.keys()}, visitor)

@@ -38,9 +38,8 @@ def session(settings: Settings, trained: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 def ask(session: AppState, name: str, model: str = RUN, visitor: Visitor = OWNER, **more: Any) -> Any:
-    prediction = {"kind": "", "position": None, "choice": "", "contrast": "", "candidates": 500}
-    given = {"model": model, "text_a": TEXT, "text_b": "", "by": "TracIn", "count": 3, "steps": 4} | more
-    given["prediction"] = prediction | {name: given.pop(name) for name in tuple(prediction) if name in given}
+    given = {"model": model, "text_a": TEXT, "text_b": "", "by": "TracIn", "count": 3, "steps": 4}
+    given |= {"kind": "", "position": None, "choice": "", "contrast": "", "candidates": 500} | more
     question = QUESTIONS[name]
     return question.ask(session, {key: value for key, value in given.items() if key in question.arguments}, visitor)
 

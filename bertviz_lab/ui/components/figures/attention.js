@@ -3,7 +3,7 @@
 import { columns } from 'lab/components/figures/charts.js';
 import { joined, peakOf, range, signed, sum } from 'lab/components/figures/numbers.js';
 
-/** Each head metric of a text: its name on the page, and what it is. All are means over the query tokens. */
+/** Each head metric of a text or a corpus: its name on the page, and what it is. Means over the query tokens. */
 export const METRICS = {
   entropy: ['attention entropy', 'in nats: 0 is a single token, ln(tokens) is uniform attention'],
   distance: ['distance', 'mean distance of the tokens attended to, in tokens'],
@@ -12,6 +12,11 @@ export const METRICS = {
   same: ['token itself', 'share of attention to the token itself'],
   special: ['special tokens', 'share of attention to special tokens, such as [CLS] and [SEP]'],
   across: ['other sentence', 'share of attention from one sentence to the other'],
+  same_word: ['same word', 'share of attention to other places of the same token, where there are any'],
+  separator: ['separator', 'share of attention to the separator, [SEP]'],
+  cls: ['[CLS]', 'share of attention to [CLS]'],
+  content: ['content-based', 'squared weights that distance does not explain'],
+  position: ['position-based', 'squared weights that the mean weight at each distance explains'],
 };
 
 /** What the grid can show besides attention weights: the score before the softmax, or one of its terms. */
@@ -37,9 +42,10 @@ const GUIDES = {
 
 /** The content of the grid with its words. `metrics` are rows of heads by name; `windows` are those of local attention,
  * null for layers that see all tokens; `shown` is the term of scores that the numbers are, of `terms` that there are;
- * `matched` are the numbers of tokens of two models that were matched. */
+ * `matched` are the numbers of tokens of two models that were matched; `roles` of heads on a corpus are names of
+ * `METRICS`, "" for none. */
 export function attention({ title = '', note = '', number, metrics = null, windows = [], shown = '', terms = null,
-  matched = null, ...body }) {
+  matched = null, roles = null, ...body }) {
   const { length } = body.tokens;
   const local = windows.filter((window) => window !== null);
   const isCut = local.length && Math.floor(Math.max(...local) / 2) < length - 1;
@@ -50,6 +56,7 @@ export function attention({ title = '', note = '', number, metrics = null, windo
       isCut && 'Grey cells are outside the window.'),
     ...(metrics && { metrics: Object.fromEntries(Object.entries(metrics).map(([name, values]) =>
       [name, { title: METRICS[name][0], says: METRICS[name][1], values }])) }),
+    ...(roles && { roles: roles.map((row) => row.map((role) => role && METRICS[role][0])) }),
     ...(local.length && { windows }),
     ...(terms && { shown: shown || 'weights',
       choices: [['weights', 'attention weights'], ...terms.map((term) => [term, SCORES[term]])] }),

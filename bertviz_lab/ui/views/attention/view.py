@@ -5,7 +5,6 @@ from typing import Any, Literal
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures import attention as figures
-from bertviz_lab.figures.corpus import METRICS
 from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.lazy import interpret
@@ -36,7 +35,7 @@ def attention(
     notes = [note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model))]
     roles = {}
     if index := state.corpora.known(model.strip() or state.models.default(), visitor):
-        roles = {"roles": [[METRICS[role][0] if role else "" for role in row] for row in interpret.head_roles(index)]}
+        roles = {"roles": interpret.head_roles(index)}
         notes.append(f"The names under heads are what they do on {len(index.texts):,} texts: {index.name}.")
     return roles | figures.attention_body(
         trace.encoding,

@@ -3,6 +3,7 @@
 
 import { h, setOptions } from 'lab/client/dom.js';
 import { makeFiles } from 'lab/client/form.js';
+import { CORPUS_METRICS } from 'lab/components/figures/corpus.js';
 
 const EXTENTS = [['some', 'as many as take seconds'], ['all', 'all, up to 5,000']];
 const OWN_FILE = 'file';
@@ -24,7 +25,8 @@ export function mount(panel) {
   const extent = settings.field('extent', 'select', 'Texts', { id: 'corpus-extent', options: EXTENTS });
   const files = makeFiles({ id: 'corpus-file', label: 'A text, or a table of texts', multiple: false,
     onChange: (early) => early || redraw() });
-  const [x, y] = ['x', 'y'].map((name) => axes.field(name, 'select', `${name}-axis`, { id: `corpus-${name}` }));
+  const [x, y] = ['x', 'y'].map((name) =>
+    axes.field(name, 'select', `${name}-axis`, { id: `corpus-${name}`, options: CORPUS_METRICS }));
   const facts = panel.drawing('facts', 'Indexed corpus', { id: 'corpus-facts' });
   const map = panel.drawing('chart', 'All heads by two metrics', { id: 'corpus-map',
     events: { item_select: ({ index }) => choose(Math.floor(index / each), index % each) } });
@@ -36,10 +38,9 @@ export function mount(panel) {
 
   const main = panel.part([h('div.fields', corpus.node, extent.node, x.node, y.node), files.node,
     ...Object.values(parts).map(({ host }) => host)], async () => {
-    const known = await panel.ask('corpora');
-    if (!known) return;
-    setOptions(corpus.input, known.corpora, settings.values.corpus || known.corpora[0][0]);
-    [x, y].forEach((field) => setOptions(field.input, known.metrics, field === x ? axes.values.x : axes.values.y));
+    const corpora = await panel.ask('corpora', question());
+    if (!corpora) return;
+    setOptions(corpus.input, corpora, settings.values.corpus || corpora[0][0]);
     files.node.hidden = settings.values.corpus !== OWN_FILE;
     if (!map.payload || map.payload.message) map.say('Indexing the corpus …');
     const [layer, head] = chosen;
@@ -102,7 +103,7 @@ export function mount(panel) {
     }),
   ];
 
-  const question = () => ({ searched: { ...settings.values }, file: files.tokens[0] ?? null });
+  const question = () => ({ ...settings.values, file: files.tokens[0] ?? null });
   const place = (name) => (asked.values[name] === '' ? null : Number(asked.values[name]));
 
   function choose(layer, head) {

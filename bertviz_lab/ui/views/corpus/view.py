@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures import corpus as figures
-from bertviz_lab.figures.payload import Payload, facts_payload, message_payload
+from bertviz_lab.figures.corpus import (
+    corpus_head_body,
+    corpus_heads_body,
+    firing_neurons_body,
+    head_examples_body,
+    neuron_examples_body,
+    place_of,
+)
+from bertviz_lab.figures.payload import Payload, figure, message_payload
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
@@ -21,27 +28,35 @@ Extent = Literal["some", "all"]  # as many texts as take seconds, or all
 
 
 @dataclass(frozen=True)
-class Searched:
-    """What is searched: a corpus, "" for the one that suits the model, and how much of it."""
+class Asked:
+    """The input of Explore, and what is searched: a corpus, "" for the one that suits the model, and how much of it."""
 
+    model: ModelName
+    text_a: Text
+    text_b: Text
     corpus: Word
     extent: Extent
+    file: Upload | None
+
+    def name(self, state: AppState) -> str:
+        """Return the name of the model."""
+        return self.model.strip() or state.models.default()
+
+    def index(self, state: AppState, visitor: Visitor) -> "CorpusIndex":
+        """Return the index of the corpus, which is made where none is kept."""
+        all_texts = self.extent == "all"
+        return state.corpora.index(self.name(state), visitor, self.corpus, self.file, all_texts=all_texts)
 
 
-def corpora(state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """Return the corpora to choose from, [[name, title], ...], and the metrics of heads."""
-    metrics = [[name, title] for name, (title, _) in figures.METRICS.items()]
-    return {"corpora": state.corpora.choices(_name(state, model), visitor), "metrics": metrics}
+def corpora(state: AppState, visitor: Visitor, asked: Asked) -> list[tuple[str, str]]:
+    """Return the corpora to choose from, [[name, title], ...]."""
+    return state.corpora.choices(asked.name(state), visitor)
 
 
 def heads(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    searched: Searched,
-    file: Upload | None,
+    asked: Asked,
     x: Word,
     y: Word,
     layer: Index | None,
@@ -49,32 +64,27 @@ def heads(
 ) -> dict[str, Any]:
     """Return what was indexed (`facts`), all heads by two metrics (`map`), and one of them: by default the most
     content-based head. It has a `role`, a `profile` of distances and `examples`."""
-    if not {x, y} <= figures.METRICS.keys():
-        raise InputError(f"Choose two of {', '.join(figures.METRICS)}.")
-    index, tokenizer = _index(state, visitor, model, searched, file), state.models.open(model).tokenizer
+    index, tokenizer = asked.index(state, visitor), state.models.open(asked.model).tokenizer
+    if not {x, y} <= index.metrics.keys():
+        raise InputError(f"Choose two of {', '.join(index.metrics)}.")
     roles, (layers, each) = interpret.head_roles(index), index.metrics["content"].shape
     if layer is None or layer >= layers or head >= each:
         layer, head = (int(at) for at in np.unravel_index(index.metrics["content"].argmax(), (layers, each)))
-    items = [("Corpus", index.name), ("Texts", f"{len(index.texts):,}"), ("Tokens", f"{index.tokens:,}")]
     return {
         "chosen": [layer, head],
         "heads": each,
-        "facts": facts_payload(items),
-        "map": figures.heads_payload(index, roles, (x, y), (layer, head)),
-        "role": figures.head_facts(index, layer, head, roles[layer][head]),
-        "profile": figures.profile_payload(index, layer, head),
-        "examples": figures.head_examples_payload(index, tokenizer, layer, head),
+        "facts": figure("indexed_corpus", name=index.name, texts=len(index.texts), tokens=index.tokens),
+        "map": figure("corpus_heads", **corpus_heads_body(index, roles, (x, y), (layer, head))),
+        "role": figure("corpus_head", **corpus_head_body(index, layer, head, roles[layer][head])),
+        "profile": figure("head_profile", layer=layer, head=head, values=index.profile[layer, head]),
+        "examples": figure("head_examples", **head_examples_body(index, tokenizer, layer, head)),
     }
 
 
 def pairs(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    searched: Searched,
-    file: Upload | None,
+    asked: Asked,
     query: Index | None,
     key: Index | None,
 ) -> dict[str, Any]:
@@ -83,8 +93,8 @@ def pairs(
     Without a `query` it is the first [MASK] or the last token, without a `key` the token whose occlusion lowers the
     prediction there most, or without a prediction the one that a head attends to most.
     """
-    checkpoint = state.models.open(model)
-    trace = interpret.trace_text(checkpoint, text_a, text_b)
+    checkpoint, text_a = state.models.open(asked.model), asked.text_a
+    trace = interpret.trace_text(checkpoint, text_a, asked.text_b)
     encoding, mask = trace.encoding, checkpoint.tokenizer.mask_id
     own = encoding.unmasked_positions(mask)
     if query is None:
@@ -93,7 +103,7 @@ def pairs(
     if key is None and others and query < len(encoding):
         scores = trace.attentions[:, :, query].max((0, 1))
         if encoding.ids[query] == mask and "token" in interpret.target_kinds(checkpoint):
-            inputs = interpret.encode_inputs(checkpoint, text_a, text_b)
+            inputs = interpret.encode_inputs(checkpoint, text_a, asked.text_b)
             target = interpret.choose_target(checkpoint, inputs, position=query)
             scores = interpret.attribute(checkpoint, text_a, encoding.text_b, method="occlusion", target=target).scores
         key = others[int(scores[others].argmax())]
@@ -101,11 +111,11 @@ def pairs(
     if key is None:
         return chosen | {"key": query, "map": message_payload("The text needs two tokens that are not masked.")}
     try:
-        index = _index(state, visitor, model, searched, file)
-        found = interpret.find_heads(
+        index = asked.index(state, visitor)
+        search = interpret.find_heads(
             checkpoint, index, text_a, encoding.text_b, query=query, key=key, on_progress=report_progress
         )
-        return chosen | {"key": key, "map": figures.head_search_payload(found)}
+        return chosen | {"key": key, "map": figure("head_search", **vars(search))}
     except InputError as error:
         return chosen | {"key": key, "map": message_payload(str(error))}
 
@@ -113,50 +123,43 @@ def pairs(
 def neurons(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    searched: Searched,
-    file: Upload | None,
+    asked: Asked,
     position: Index | None,
     neuron: Word,
 ) -> dict[str, Any]:
     """Return the neurons that are `firing` at a token, by default the first [MASK] or token; and of one, by default the
     first of them, its `examples` and the tokens that it `promoted`, None without a masked-LM head."""
-    checkpoint = state.models.open(model)
-    index, tokenizer = _index(state, visitor, model, searched, file), checkpoint.tokenizer
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
+    checkpoint = state.models.open(asked.model)
+    index, tokenizer = asked.index(state, visitor), checkpoint.tokenizer
+    encoding = interpret.encode_inputs(checkpoint, asked.text_a, asked.text_b).encoding
     if position is None:
         position = next(iter(encoding.mask_positions(tokenizer.mask_id)), 1)
     position = min(position, len(encoding) - 1)
-    found = interpret.find_neurons(checkpoint, index, text_a, encoding.text_b, position=position)
-    layer, number = found[0].layer, found[0].neuron
+    firing = interpret.find_neurons(checkpoint, index, asked.text_a, encoding.text_b, position=position)
+    layer, number = firing[0].layer, firing[0].neuron
     if neuron.strip():
-        layer, number = figures.place_of(neuron, *index.neurons.shape[:2])
+        layer, number = place_of(neuron, *index.neurons.shape[:2])
     promoted = interpret.promoted_tokens(checkpoint, index, layer, number)
+    token, neurons = encoding.tokens[position], firing_neurons_body(index, tokenizer, firing)
     return {
-        "firing": figures.firing_payload(index, tokenizer, found, f"{encoding.tokens[position]} ({position})"),
-        "examples": figures.neuron_examples_payload(index, tokenizer, layer, number),
-        "promoted": promoted and figures.promoted_payload(promoted, layer, number),
+        "firing": figure("firing_neurons", token=token, position=position, neurons=neurons),
+        "examples": figure("neuron_examples", **neuron_examples_body(index, tokenizer, layer, number)),
+        "promoted": promoted and figure("promoted_tokens", layer=layer, neuron=number, **vars(promoted)),
     }
 
 
 def training(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    searched: Searched,
-    file: Upload | None,
+    asked: Asked,
     layer: Index,
     head: Index,
 ) -> Payload:
     """Return how a head came to do what it does, over the snapshots of the run."""
-    name = _name(state, model)
+    name = asked.name(state)
     if not state.snapshots.has_snapshots(name):
         raise InputError("This model has no snapshots: choose a training run, wiki-mini or tiny-town.")
-    index, reader = _index(state, visitor, model, searched, file), state.snapshots.reader(name)
+    index, reader = asked.index(state, visitor), state.snapshots.reader(name)
     steps, of_steps = reader.steps(), []
     for done, step in enumerate(steps):
         report_progress(done / len(steps))
@@ -165,15 +168,9 @@ def training(
     last = of_steps[-1].metrics["content"]
     if layer >= last.shape[0] or head >= last.shape[1]:
         raise InputError("That layer or head is not there.")
-    return figures.training_payload(steps, [each.metrics for each in of_steps], layer, head, len(of_steps[-1].texts))
-
-
-def _name(state: AppState, model: str) -> str:
-    return model.strip() or state.models.default()
-
-
-def _index(state: AppState, visitor: Visitor, model: str, searched: Searched, file: Upload | None) -> "CorpusIndex":
-    return state.corpora.index(_name(state, model), visitor, searched.corpus, file, all_texts=searched.extent == "all")
+    metrics = {metric: [float(each.metrics[metric][layer, head]) for each in of_steps] for metric in index.metrics}
+    texts = len(of_steps[-1].texts)
+    return figure("head_over_training", layer=layer, head=head, steps=steps, metrics=metrics, texts=texts)
 
 
 QUESTIONS = questions(corpora, slow=[heads, pairs, neurons, training])

@@ -45,7 +45,7 @@ export function mount(panel) {
     h('div.fields', by.node, count.node, steps.node, train), message, waiting, after.host], follow);
 
   function question() {
-    return { prediction: { ...target.question(), candidates: Number(settings.values.candidates) } };
+    return { ...target.question(), candidates: Number(settings.values.candidates) };
   }
 
   const asked = () => JSON.stringify([page.input, question()]);

@@ -29,9 +29,12 @@ Method = Literal["TracIn", "BM25", "random", "nothing"]
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Asked:
     """A prediction, as Attribution has it, and how many training sentences are compared."""
 
+    model: ModelName
+    text_a: Text
+    text_b: Text
     kind: Word
     position: Index | None
     choice: Word
@@ -42,27 +45,21 @@ class Prediction:
 def influence(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    prediction: Prediction,
+    asked: Asked,
 ) -> dict[str, Payload]:
     """Return what was compared (`facts`), and the ranking of the training sentences by `tracin` and by `bm25`."""
-    found = _influence(state, visitor, model, text_a, text_b, prediction)
-    checkpoint = state.models.open(model)
-    inputs = interpret.encode_inputs(checkpoint, text_a, text_b)
-    probability = float(interpret.class_scores(checkpoint, inputs, found.target)[found.target.index])
-    facts = influence_facts(found, probability, _LEFT_OUT)
-    return {"facts": facts, "tracin": tracin_payload(found), "bm25": bm25_payload(found)}
+    ranking = _influence(state, visitor, asked)
+    checkpoint = state.models.open(asked.model)
+    inputs = interpret.encode_inputs(checkpoint, asked.text_a, asked.text_b)
+    probability = float(interpret.class_scores(checkpoint, inputs, ranking.target)[ranking.target.index])
+    facts = influence_facts(ranking, probability, _LEFT_OUT)
+    return {"facts": facts, "tracin": tracin_payload(ranking), "bm25": bm25_payload(ranking)}
 
 
 def leave_out(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    prediction: Prediction,
+    asked: Asked,
     by: Method,
     count: Count,
     steps: Index | None,
@@ -70,13 +67,13 @@ def leave_out(
     """Queue a run without the first sentences of a ranking, without random ones, or without none; return its id."""
     from bertviz_lab.training.runs.training_text import read_training_text, without_sentences
 
-    name, folder = _trained(state, visitor, model)
-    tokenizer = state.models.open(model).tokenizer
+    name, folder = _trained(state, visitor, asked.model)
+    tokenizer = state.models.open(asked.model).tokenizer
     text = read_training_text(folder, tokenizer)
     if by in ("TracIn", "BM25"):
-        found = _influence(state, visitor, model, text_a, text_b, prediction)
-        places = found.helpful(count) if by == "TracIn" else found.nearest(count)
-        sentences = tuple(found.sentences[at] for at in places)
+        ranking = _influence(state, visitor, asked)
+        places = ranking.helpful(count) if by == "TracIn" else ranking.nearest(count)
+        sentences = tuple(ranking.sentences[at] for at in places)
     else:  # other ones each time
         number = count if by == "random" else 0
         drawn = random.Random(len(_runs_of(state, visitor, name))).sample(range(len(text.sentences)), number)
@@ -94,28 +91,25 @@ def leave_out(
 def retrained(
     state: AppState,
     visitor: Visitor,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    prediction: Prediction,
+    asked: Asked,
 ) -> dict[str, Any]:
     """Return the prediction by this model and by those trained again (`chart`, None without any).
 
     `runs` are [name, status] of those that are not finished, and `active` is whether any of them trains or waits.
     """
-    name, _ = _trained(state, visitor, model)
+    name, _ = _trained(state, visitor, asked.model)
     runs = {run: state.runs.state(run) for run in _runs_of(state, visitor, name)}
-    done = [run for run, told in runs.items() if told.status == "finished"][:_SHOWN_RUNS]
+    done = [run for run, of_run in runs.items() if of_run.status == "finished"][:_SHOWN_RUNS]
     waiting = [
-        [state.runs.name(run), f"{told.status}, step {told.step:,} of {told.total_steps or 0:,}"]
-        for run, told in runs.items()
-        if told.status != "finished"
+        [state.runs.name(run), f"{of_run.status}, step {of_run.step:,} of {of_run.total_steps or 0:,}"]
+        for run, of_run in runs.items()
+        if of_run.status != "finished"
     ]
-    active = any(told.status in ACTIVE for told in runs.values())
+    active = any(of_run.status in ACTIVE for of_run in runs.values())
     if not done:
         return {"chart": None, "runs": waiting, "active": active}
-    checkpoint = state.models.open(model)
-    inputs, target = _explained(checkpoint, text_a, text_b, prediction)
+    checkpoint = state.models.open(asked.model)
+    inputs, target = _explained(checkpoint, asked)
     opened = [(name, checkpoint), *((state.runs.name(run), state.models.open(run)) for run in done)]
     scores = [(title, interpret.class_scores(other, inputs, target)) for title, other in opened]
     tops = [int(at) for _, of_run in scores for at in (-of_run).argsort(kind="stable")[:_SHOWN_TOKENS]]
@@ -137,20 +131,21 @@ def _trained(state: AppState, visitor: Visitor, model: str) -> tuple[str, Path]:
     return name, state.snapshots.folder(name)
 
 
-def _explained(checkpoint: Any, text_a: str, text_b: str, asked: Prediction) -> tuple[Any, Any]:
-    inputs, target = explained(checkpoint, text_a, text_b, asked.kind, asked.position, asked.choice, asked.contrast)
+def _explained(checkpoint: Any, asked: Asked) -> tuple[Any, Any]:
+    chosen = asked.kind, asked.position, asked.choice, asked.contrast
+    inputs, target = explained(checkpoint, asked.text_a, asked.text_b, *chosen)
     if target.kind != "token":
         raise InputError("Training sentences are ranked for the prediction of a masked token.")
     return inputs, target
 
 
-def _influence(state: AppState, visitor: Visitor, model: str, text_a: str, text_b: str, prediction: Prediction) -> Any:
+def _influence(state: AppState, visitor: Visitor, asked: Asked) -> Any:
     """Return the `TrainingInfluence` of a prediction, computed once for all that is asked about it."""
     from bertviz_lab.training.runs.training_text import read_training_text
 
-    name, folder = _trained(state, visitor, model)
-    checkpoint = state.models.open(model)
-    inputs, target = _explained(checkpoint, text_a, text_b, prediction)
+    name, folder = _trained(state, visitor, asked.model)
+    checkpoint = state.models.open(asked.model)
+    inputs, target = _explained(checkpoint, asked)
     reader = state.snapshots.reader(name)
 
     def compute() -> Any:
@@ -159,17 +154,17 @@ def _influence(state: AppState, visitor: Visitor, model: str, text_a: str, text_
             lambda step: state.snapshots.open(name, step),
             reader.steps(),
             text.sentences,
-            text_a,
+            asked.text_a,
             inputs.encoding.text_b,
             counts=text.counts,
             learning_rate=text.learning_rate,
             target=target,
-            candidates=prediction.candidates,
+            candidates=asked.candidates,
             on_progress=report_progress,
         )
 
     version = tuple(path.stat().st_mtime_ns for path in sorted((folder / "snapshots").glob("*.safetensors")))
-    return state.remembered(("influence", name, version, text_a, inputs.encoding.text_b, target, prediction), compute)
+    return state.remembered(("influence", name, version, target, asked), compute)
 
 
 def _runs_of(state: AppState, visitor: Visitor, name: str) -> list[str]:
