@@ -25,7 +25,7 @@ from bertviz_lab import Checkpoint, interpret, load_checkpoint
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.samples.tiny_town import stories
 from bertviz_lab.data.samples.tiny_town.world import PETS, THINGS, TOOL_HOMES, TROUBLES
-from bertviz_lab.interpret.training_influence import CANDIDATES
+from bertviz_lab.interpret.corpora.training_influence import CANDIDATES
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.training_text import TrainingText, read_training_text, without_sentences

@@ -3,11 +3,9 @@
 In reading order: `architecture` (what a model consists of), `inputs` (text to tensors, and their cost) and `targets`
 (which prediction is explained); `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers),
 `minimal_pairs` (probes, and pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to
-tokens, and to heads by ablation), `patching`, `decomposition` and `flow` (what a prediction is caused by),
-`corpus_index` and `corpus_search` (heads and neurons on a corpus), `findings` (a report of all these), `tuned_lens` and
-`layers` (lenses, norms), `probing` (linear probes), `embeddings`, `masking`, `comparison` (of models);
-`training_dynamics` (one text through the snapshots of a run), `training_influence` (the sentences that taught a
-prediction) and `results` (of a fine-tuning).
+tokens, and to heads by ablation), `patching`, `decomposition` and `flow` (what a prediction is caused by), `layers`
+(lenses, norms), `embeddings`, `masking`, `comparison` (of models); `corpora` (a room of its own: what needs a corpus or
+a run) and `findings` (a report of all these).
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -41,9 +39,9 @@ from bertviz_lab.interpret.comparison import (
     compare_fill_mask,
     untrained,
 )
-from bertviz_lab.interpret.corpus_index import FORMAT as INDEX_FORMAT
-from bertviz_lab.interpret.corpus_index import INTERVALS, MOST_TEXTS, CorpusIndex, index_corpus
-from bertviz_lab.interpret.corpus_search import (
+from bertviz_lab.interpret.corpora.corpus_index import FORMAT as INDEX_FORMAT
+from bertviz_lab.interpret.corpora.corpus_index import INTERVALS, MOST_TEXTS, CorpusIndex, index_corpus
+from bertviz_lab.interpret.corpora.corpus_search import (
     ROLES,
     FiringNeuron,
     HeadSearch,
@@ -53,6 +51,16 @@ from bertviz_lab.interpret.corpus_search import (
     head_roles,
     promoted_tokens,
 )
+from bertviz_lab.interpret.corpora.probing import LayerProbes, probe_layers, probe_snapshots
+from bertviz_lab.interpret.corpora.results import Results, Slice, read_results
+from bertviz_lab.interpret.corpora.training_dynamics import (
+    MaskedToken,
+    SnapshotAnalysis,
+    analyze_snapshot,
+    related_tokens,
+)
+from bertviz_lab.interpret.corpora.training_influence import TrainingInfluence, training_influence
+from bertviz_lab.interpret.corpora.tuned_lens import LensFit, TunedLens, fit_tuned_lens
 from bertviz_lab.interpret.decomposition import LogitDecomposition, decompose_logit
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
@@ -120,8 +128,6 @@ from bertviz_lab.interpret.predictions import (
     joint_fill,
     next_sentence,
 )
-from bertviz_lab.interpret.probing import LayerProbes, probe_layers, probe_snapshots
-from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.targets import NEXT_NAMES, Target, choose_target, class_name, class_scores, target_kinds
 from bertviz_lab.interpret.token_labels import (
     Entity,
@@ -131,6 +137,3 @@ from bertviz_lab.interpret.token_labels import (
     answer_question,
     label_words,
 )
-from bertviz_lab.interpret.training_dynamics import MaskedToken, SnapshotAnalysis, analyze_snapshot, related_tokens
-from bertviz_lab.interpret.training_influence import TrainingInfluence, training_influence
-from bertviz_lab.interpret.tuned_lens import LensFit, TunedLens, fit_tuned_lens

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import trace_text
+from bertviz_lab.interpret.corpora.tuned_lens import TunedLens, fingerprint
 from bertviz_lab.interpret.inputs import analysis, backbone, encode_inputs
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, require_head
-from bertviz_lab.interpret.tuned_lens import TunedLens, fingerprint
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 

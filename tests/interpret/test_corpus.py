@@ -11,11 +11,12 @@ from bertviz_lab import BertModel, Checkpoint, InputError, interpret, load_check
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.samples.corpus_texts import CORPORA, corpus_texts, sample_texts, suited_corpus
 from bertviz_lab.interpret import INTERVALS, CorpusIndex
-from bertviz_lab.interpret.corpus_index import REACH
+from bertviz_lab.interpret.corpora import corpus_index
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
 from tests.interpret.test_planted import COPY, question
 from tests.little import SENTENCES, little_checkpoint
 
+REACH = corpus_index.REACH
 TEXTS = [f"{first} and {second}" for first in SENTENCES for second in SENTENCES]
 
 
@@ -127,7 +128,9 @@ def test_in_16_bits_an_index_is_nearly_that_in_32(monkeypatch: pytest.MonkeyPatc
     texts = sample_texts("sentences", 60)
     indexes = []
     for multiplies_bf16 in (False, True):
-        monkeypatch.setattr("bertviz_lab.interpret.corpus_index.cpu_multiplies_bf16", lambda fast=multiplies_bf16: fast)
+        monkeypatch.setattr(
+            "bertviz_lab.interpret.corpora.corpus_index.cpu_multiplies_bf16", lambda fast=multiplies_bf16: fast
+        )
         indexes.append(interpret.index_corpus(mini, texts))
     exact, rounded = indexes
     assert (exact.heads["weight"] != rounded.heads["weight"]).any()

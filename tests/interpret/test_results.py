@@ -7,7 +7,7 @@ import pytest
 
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.results import Results, read_results
+from bertviz_lab.interpret.corpora.results import Results, read_results
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import Prediction
 from tests.little import little_folder

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from bertviz_lab import BertModel, Checkpoint, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
+from bertviz_lab.interpret.corpora.training_influence import bm25, choose_snapshots, gradient_products
 from bertviz_lab.interpret.inputs import forward_operations
-from bertviz_lab.interpret.training_influence import bm25, choose_snapshots, gradient_products
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.training_text import read_training_text
 from tests.family_checkpoints import family_checkpoint

@@ -16,7 +16,7 @@ import pytest
 
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
-from bertviz_lab.interpret.results import read_results
+from bertviz_lab.interpret.corpora.results import read_results
 from bertviz_lab.jobs import Runs, new_run, worker
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
 from bertviz_lab.jobs.worker import _explained

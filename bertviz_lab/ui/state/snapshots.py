@@ -116,7 +116,7 @@ class SnapshotStore:
         return self._frames.get(key, make)
 
     def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
-        from bertviz_lab.interpret.training_dynamics import word_embeddings
+        from bertviz_lab.interpret.corpora.training_dynamics import word_embeddings
 
         vectors = word_embeddings(self.open(tracked.run, step), tracked.mapped)
         return plane_body(vectors, interpret.embedding_plane(vectors))

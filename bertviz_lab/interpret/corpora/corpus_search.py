@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import trace_text
-from bertviz_lab.interpret.corpus_index import REACH, CorpusIndex, corpus_rows, same_length, traces
+from bertviz_lab.interpret.corpora.corpus_index import REACH, CorpusIndex, corpus_rows, same_length, traces
 from bertviz_lab.interpret.embeddings import nearest_tokens
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, encode_inputs, nothing
 from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head, target_kinds
