@@ -239,6 +239,18 @@ def test_heads_and_neurons_are_searched_in_a_corpus(capsys, model: str, tmp_path
         assert message in capsys.readouterr().err
 
 
+def test_layers_are_probed_next_to_control_labels_and_to_random_weights(capsys, model: str, tmp_path: Path) -> None:
+    words = (("cat", "NOUN"), ("sat", "VERB"), ("dog", "NOUN"), ("ran", "VERB"))
+    sentences = "\n\n".join("\n".join(f"{word}\t{label}" for word, label in words) for _ in range(40))
+    (tmp_path / "words.conll").write_text(sentences, encoding="utf-8")
+    body = answer(capsys, "probe-layers", "--model", model, "--data", str(tmp_path / "words.conll"))
+    assert (body["labels"], len(body["layers"]), body["word_type"]) == (["NOUN", "VERB"], 3, 1.0)
+    for layer in body["layers"]:
+        assert layer["accuracy"] == layer["random_accuracy"] == 1.0  # a word type alone is enough here
+        assert layer["selectivity"] == pytest.approx(layer["accuracy"] - layer["control"])
+    assert "one of pos, number" in refusal(capsys, "probe-layers", "--model", model, "--task", "mood")
+
+
 def test_a_prediction_is_explained_in_five_sentences(capsys, model: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("bertviz_lab.interpret.MOST_TEXTS", 40)
     path = tmp_path / "findings.html"

@@ -1,6 +1,6 @@
 """The commands that show what a model makes of a text.
 
-`fill-mask`, `next-sentence`, `attention`, `corpus-search`, `findings`, `influence` and `tokenize`.
+`fill-mask`, `next-sentence`, `attention`, `corpus-search`, `probe-layers`, `findings`, `influence` and `tokenize`.
 """
 
 import argparse
@@ -38,6 +38,11 @@ def add_commands(command: AddCommand) -> None:
     search.add_argument("--texts", type=int, default=5000, help="Texts to index, up to 5,000 (default)")
     search.add_argument("--head", help="Print where a head attends most, such as 3.2: layer 3, head 2")
     search.add_argument("--neuron", help="Print where a feed-forward neuron fires, such as 2.517, and what it promotes")
+
+    probes = command("probe-layers", probe_layers_command)
+    asked = probes.add_mutually_exclusive_group()
+    asked.add_argument("--task", default="pos", help="pos (default), number, subject, gender or entities")
+    asked.add_argument("--data", metavar="FILE", help="Words with labels of your own, such as CoNLL")
 
     findings = command("findings", findings_command)
     findings.add_argument(
@@ -178,6 +183,44 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
             values = [f"{of_heads[layer][head]:{len(name)}.2f}" for name, of_heads in metrics.items()]
             lines.append(f"{head_name(layer, head):4} {role or '-':16} {'  '.join(values)}")
     return Result(body, "\n".join(lines))
+
+
+def probe_layers_command(options: argparse.Namespace) -> Result:
+    """Read labels off each layer by linear probes, next to control labels and to random weights."""
+    from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS, sentences_of_file
+    from bertviz_lab.interpret import probe_layers, untrained
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+
+    if options.task not in PROBING_TASKS:
+        raise InputError(f"--task is one of {', '.join(PROBING_TASKS)}, not {options.task!r}.")
+    sentences = sentences_of_file(options.data) if options.data else PROBING_TASKS[options.task].read()
+    checkpoint = load_checkpoint(options.model)
+    probes, random = (probe_layers(each, sentences) for each in (checkpoint, untrained(checkpoint)))
+    columns = {
+        "accuracy": probes.accuracy,
+        "control": probes.control,
+        "selectivity": probes.selectivity,
+        "random_accuracy": random.accuracy,
+        "random_selectivity": random.selectivity,
+    }
+    layers = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+    body = {"task": options.data or options.task, "labels": probes.labels, "layers": layers}
+    body |= {
+        "majority": probes.majority,
+        "word_type": probes.by_type,
+        "trained": probes.trained,
+        "tested": probes.tested,
+    }
+    lines = [
+        f"{body['task']}: {len(probes.labels)} labels, {probes.trained:,} words to train on, {probes.tested:,} held out"
+        f"; the most frequent label is right for {probes.majority:.1%}, that of the word type for {probes.by_type:.1%}",
+        f"{'layer':10} {'  '.join(columns)}",
+    ]
+    for at, layer in enumerate(layers):
+        values = "  ".join(f"{value:{len(name)}.1%}" for name, value in layer.items())
+        lines.append(f"{at or 'embeddings':<10} {values}")
+    note = "What a probe reads need not be what the model uses (Belinkov 2022)."
+    return Result(body, "\n".join(lines), notes=(note,))
 
 
 def findings_command(options: argparse.Namespace) -> Result:
