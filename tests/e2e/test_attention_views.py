@@ -316,8 +316,8 @@ def test_heads_and_neurons_are_searched_in_both_directions(
     page: Page, page_log: PageLog, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bertviz_lab.interpret.MOST_TEXTS", 80)
-    visit(page, served[0], "corpus", A)
-    index = served[1].corpora.index("little", OWNER, "")
+    visit(page, served[0], "corpus", A, model="other")
+    index = served[1].corpora.index("other", OWNER, "")
     chart, examples = page.locator("#corpus-map"), page.locator("#corpus-examples")
     # A head of all, by its number in the table, then by its metrics.
     data_table(chart).locator("[data-item='3']").click()
@@ -361,10 +361,10 @@ def test_heads_and_neurons_are_searched_in_both_directions(
     row, control = data_table(chart).locator("tr").nth(1), page.locator("#random-weights")
     of_trained = str(row.text_content())
     in_menu(control).check()
-    expect(page.locator("#model-picker option:checked")).to_have_text("little with random weights")
+    expect(page.locator("#model-picker option:checked")).to_have_text("other with random weights")
     expect(row).not_to_have_text(of_trained)
     in_menu(control).uncheck()
-    expect(page.locator("#model-picker")).to_have_value("little")
+    expect(page.locator("#model-picker")).to_have_value("other")
 
 
 # ---- all

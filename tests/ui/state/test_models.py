@@ -107,14 +107,15 @@ def test_models_stay_open_by_their_bytes_and_switching_among_small_ones_opens_no
 
 def test_every_model_can_be_opened_with_random_weights(session: AppState) -> None:
     models = session.models
-    trained, random = models.open("little"), models.open("random:little")
-    assert random is models.open("random:little") is not trained
-    assert random.name == "little with random weights"
+    little_folder(session.settings.checkpoints / "other", seed=1)
+    trained, random = models.open("other"), models.open("random:other")
+    assert random is models.open("random:other") is not trained
+    assert random.name == "other with random weights"
     assert random.tokenizer is trained.tokenizer
     weights, others = (next(iter(each.model.parameters())) for each in (trained, random))
     assert weights.shape == others.shape
     assert not weights.equal(others)
-    assert models.version("random:little") != models.version("little")
+    assert models.version("random:other") != models.version("other")
 
 
 def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: AppState) -> None:
