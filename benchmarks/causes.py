@@ -151,7 +151,10 @@ def measure(name: str, cases: list[Case]) -> dict[str, Any]:
     body: dict[str, Any] = {"model": name, "cases": len(cases), "right": len(right)}
     body |= {"chance": float((1 / counts).mean()), "tokens": float(counts.mean()), "methods": {}}
     for method in of_models["trained"][0][1]:
-        orders = {model: np.array([order[method] for _, order in found]) for model, found in of_models.items()}
+        orders = {
+            model: np.array([order[method] for _, order in ranks_of_cases])
+            for model, ranks_of_cases in of_models.items()
+        }
         body["methods"][method] = {
             model: {"first": float((order == 1).mean()), "in_three": float((order <= 3).mean())}
             for model, order in orders.items()
@@ -169,8 +172,8 @@ def seconds(name: str, turns: int = 5) -> dict[str, Any]:
         "decomposition of the logit": lambda: interpret.decompose_logit(checkpoint, text),
         "information flow": lambda: interpret.information_flow(checkpoint, text),
     }
-    found: dict[str, Any] = {"model": name, "tokens": len(interpret.encode_inputs(checkpoint, text).encoding)}
-    found |= {"threads": torch.get_num_threads(), "analyses": {}}
+    body: dict[str, Any] = {"model": name, "tokens": len(interpret.encode_inputs(checkpoint, text).encoding)}
+    body |= {"threads": torch.get_num_threads(), "analyses": {}}
     for analysis, run in analyses.items():
         run()
         walls, processor = [], []
@@ -179,34 +182,34 @@ def seconds(name: str, turns: int = 5) -> dict[str, Any]:
             run()
             walls.append(time.perf_counter() - began[0])
             processor.append(time.process_time() - began[1])
-        found["analyses"][analysis] = {"wall": spread(walls), "processor": spread(processor)}
-    return found
+        body["analyses"][analysis] = {"wall": spread(walls), "processor": spread(processor)}
+    return body
 
 
 def table(result: dict[str, Any]) -> str:
     sets = [result["tiny_town"], result["agreement"]]
     header = ["cue ranked first / in the first three"]
-    header += [f"{found['model']}, {model}" for found in sets for model in ("trained", "random weights")]
+    header += [f"{of_set['model']}, {model}" for of_set in sets for model in ("trained", "random weights")]
     rows = [
         (
             method,
             *(
                 f"{cell['first']:.0%} / {cell['in_three']:.0%}"
-                for found in sets
-                for cell in found["methods"][method].values()
+                for of_set in sets
+                for cell in of_set["methods"][method].values()
             ),
         )
         for method in sets[0]["methods"]
     ]
     about = "; ".join(
-        f"{found['model']}: {found['right']} of {found['cases']} cases right and counted, {found['tokens']:.1f} "
-        f"tokens to rank, first by chance {found['chance']:.0%}, {found['seconds']:.0f} s"
-        for found in sets
+        f"{of_set['model']}: {of_set['right']} of {of_set['cases']} cases right and counted, {of_set['tokens']:.1f} "
+        f"tokens to rank, first by chance {of_set['chance']:.0%}, {of_set['seconds']:.0f} s"
+        for of_set in sets
     )
     speed = result["speed"]
     times = (
-        (name, *(f"{found[clock][end]:.3f}" for clock in ("wall", "processor") for end in ("min", "median")))
-        for name, found in speed["analyses"].items()
+        (name, *(f"{of_analysis[clock][end]:.3f}" for clock in ("wall", "processor") for end in ("min", "median")))
+        for name, of_analysis in speed["analyses"].items()
     )
     header_of_times = [f"seconds, {speed['model']}, {speed['tokens']} tokens, {speed['threads']} thread(s)"]
     header_of_times += ["fastest", "median", "processor, least", "processor, median"]

@@ -71,7 +71,7 @@ def town(checkpoint: Checkpoint, count: int) -> Iterator[Linked]:
 
 def hits(checkpoint: Checkpoint, texts: list[Linked]) -> dict[str, dict[Any, list[bool]]]:
     """Return kind -> head or distance -> whether it names the other word, link by link."""
-    found: dict[str, dict[Any, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    right: dict[str, dict[Any, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for text, spans, links in texts:
         trace = interpret.trace_text(checkpoint, text)
         starts = [start for start, _ in spans]
@@ -84,10 +84,10 @@ def hits(checkpoint: Checkpoint, texts: list[Linked]) -> dict[str, dict[Any, lis
         largest = attention.argmax(-1)
         for kind, word, other in links:
             for place in np.ndindex(largest.shape[:2]):
-                found[kind][place].append(bool(largest[place][word] == other))
+                right[kind][place].append(bool(largest[place][word] == other))
             for distance in range(-_FARTHEST, _FARTHEST + 1):
-                found[kind][distance].append(word + distance == other)
-    return found
+                right[kind][distance].append(word + distance == other)
+    return right
 
 
 def patterns(name: str, choosing: list[Linked], measuring: list[Linked]) -> dict[str, Any]:
@@ -124,9 +124,13 @@ def by_example(name: str, texts: list[Linked], kinds: dict[str, Any]) -> None:
             next(at for at, (start, _) in enumerate(encoding.offsets[1:], 1) if start == spans[word][0])
             for word in (link.word, link.other)
         )
-        found = interpret.find_heads(checkpoint, index, text, query=query, key=key)
-        layer, head = np.unravel_index(found.lift.argmax(), found.lift.shape)
-        row["search"] = {"head": [int(layer) + 1, int(head) + 1], "lift": float(found.lift.max()), "pairs": found.pairs}
+        search = interpret.find_heads(checkpoint, index, text, query=query, key=key)
+        layer, head = np.unravel_index(search.lift.argmax(), search.lift.shape)
+        row["search"] = {
+            "head": [int(layer) + 1, int(head) + 1],
+            "lift": float(search.lift.max()),
+            "pairs": search.pairs,
+        }
 
 
 def cost(name: str, texts: list[str], turns: int) -> dict[str, Any]:
@@ -151,13 +155,13 @@ def cost(name: str, texts: list[str], turns: int) -> dict[str, Any]:
         processor.append(time.process_time() - began[1])
     ended.set()
     watcher.join()
-    found = {
+    body = {
         "texts": len(index.texts),
         "tokens": index.tokens,
         "seconds": spread(seconds),
         "processor": spread(processor),
     }
-    return found | {"more_bytes": peak - before, "threads": torch.get_num_threads()}
+    return body | {"more_bytes": peak - before, "threads": torch.get_num_threads()}
 
 
 def table(result: dict[str, Any]) -> str:
@@ -165,7 +169,7 @@ def table(result: dict[str, Any]) -> str:
         return f"{cell['accuracy']:.0%} ({cell['head'][0]}.{cell['head'][1]})"
 
     parts = []
-    for about, found in (("Tiny Town, held-out stories", result["town"]), ("UD English EWT", result["ewt"])):
+    for about, section in (("Tiny Town, held-out stories", result["town"]), ("UD English EWT", result["ewt"])):
         rows = [
             (
                 kind,
@@ -175,9 +179,9 @@ def table(result: dict[str, Any]) -> str:
                 of(row["random weights"]),
                 *([".".join(map(str, row["search"]["head"]))] if "search" in row else []),
             )
-            for kind, row in found["kinds"].items()
+            for kind, row in section["kinds"].items()
         ]
-        header = [f"{about}, {found['model']}", "links", "best head", "fixed distance", "random weights"]
+        header = [f"{about}, {section['model']}", "links", "best head", "fixed distance", "random weights"]
         header += ["found by an example"] * any(len(row) > 5 for row in rows)
         parts.append(markdown(header, rows))
     costs = [

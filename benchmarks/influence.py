@@ -95,13 +95,13 @@ def trained(config: PretrainConfig, folder: Path) -> Path:
 
 def answers(model: Checkpoint, asked: list[Fact]) -> list[tuple[bool, float]]:
     """Return for each fact whether its answer is the most probable token, and the log-probability of the answer."""
-    found = []
+    outcomes = []
     for fact in asked:
         inputs = interpret.encode_inputs(model, fact.text)
         target = interpret.choose_target(model, inputs, choice=fact.answer)
         scores = interpret.class_scores(model, inputs, target)
-        found.append((int(scores.argmax()) == target.index, float(np.log(scores[target.index]))))
-    return found
+        outcomes.append((int(scores.argmax()) == target.index, float(np.log(scores[target.index]))))
+    return outcomes
 
 
 def first_sentences(folder: Path, text: TrainingText, fact: Fact, count: int, seed: int) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def first_sentences(folder: Path, text: TrainingText, fact: Fact, count: int, se
     last = snapshots.open(snapshots.steps()[-1])
     target = interpret.choose_target(last, interpret.encode_inputs(last, fact.text), choice=fact.answer)
     began = time.perf_counter()
-    found = interpret.training_influence(
+    ranking = interpret.training_influence(
         snapshots.open,
         snapshots.steps(),
         text.sentences,
@@ -121,10 +121,10 @@ def first_sentences(folder: Path, text: TrainingText, fact: Fact, count: int, se
     )
     seconds = time.perf_counter() - began
     drawn = random.Random(seed).sample(range(len(text.sentences)), count)
-    chosen = {"TracIn": found.helpful(count), "BM25": found.nearest(count)}
-    sentences = {name: [found.sentences[at] for at in places] for name, places in chosen.items()}
+    chosen = {"TracIn": ranking.helpful(count), "BM25": ranking.nearest(count)}
+    sentences = {name: [ranking.sentences[at] for at in places] for name, places in chosen.items()}
     sentences["random"] = [last.tokenizer.decode(text.sentences[at], skip_special=False) for at in drawn]
-    occurrences = {name: int(found.counts[places].sum()) for name, places in chosen.items()}
+    occurrences = {name: int(ranking.counts[places].sum()) for name, places in chosen.items()}
     occurrences["random"] = int(text.counts[drawn].sum())
     shared = len({*chosen["TracIn"]} & {*chosen["BM25"]})
     return {"sentences": sentences, "occurrences": occurrences, "shared": shared, "seconds": seconds}

@@ -28,14 +28,14 @@ def treebank(column: str) -> tuple[LabeledSentence, ...]:
         rows = [row for row in rows if row[0].isdigit()]
         if not rows:
             continue
-        found = tuple(row[1] for row in rows)
+        sentence = tuple(row[1] for row in rows)
         numbers = [dict(part.split("=") for part in row[5].split("|") if "=" in part).get("Number") for row in rows]
         number = tuple(
             value if row[3] == "NOUN" and value in ("Sing", "Plur") else None
             for row, value in zip(rows, numbers, strict=True)
         )
         labels = tuple(row[3] for row in rows) if column == "pos" else number
-        sentences.append(LabeledSentence(found, labels, tuple(word.lower() for word in found)))
+        sentences.append(LabeledSentence(sentence, labels, tuple(word.lower() for word in sentence)))
     return tuple(sentences)
 
 
@@ -43,19 +43,19 @@ def measure(name: str, title: str, sentences: tuple[LabeledSentence, ...]) -> di
     """Probe a model and its random weights."""
     checkpoint = load_checkpoint(name)
     began = time.perf_counter()
-    found = interpret.probe_layers(checkpoint, sentences)
+    probes = interpret.probe_layers(checkpoint, sentences)
     seconds = time.perf_counter() - began
     random = interpret.probe_layers(interpret.untrained(checkpoint), sentences)
     return {
         "model": name,
         "task": title,
-        "accuracy": found.accuracy.tolist(),
-        "control": found.control.tolist(),
+        "accuracy": probes.accuracy.tolist(),
+        "control": probes.control.tolist(),
         "random": random.accuracy.tolist(),
         "random_control": random.control.tolist(),
-        "majority": found.majority,
-        "by_type": found.by_type,
-        "words": found.trained + found.tested,
+        "majority": probes.majority,
+        "by_type": probes.by_type,
+        "words": probes.trained + probes.tested,
         "seconds": round(seconds, 1),
     }
 
@@ -64,8 +64,8 @@ def over_training(task: str) -> dict[str, Any]:
     """Probe the last layer of each snapshot of tiny-town."""
     snapshots = open_snapshots(_TOWN)
     began = time.perf_counter()
-    found = interpret.probe_snapshots(snapshots.open, snapshots.steps(), PROBING_TASKS[task].read())
-    accuracies = [of_step.accuracy[-1] for of_step in found]
+    of_steps = interpret.probe_snapshots(snapshots.open, snapshots.steps(), PROBING_TASKS[task].read())
+    accuracies = [of_step.accuracy[-1] for of_step in of_steps]
     first = next(
         step for step, value in zip(snapshots.steps(), accuracies, strict=True) if value >= 0.9 * max(accuracies)
     )
@@ -80,29 +80,29 @@ def over_training(task: str) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     rows = []
-    for found in result["probes"]:
-        scores = zip(found["accuracy"], found["control"], strict=True)
+    for of_task in result["probes"]:
+        scores = zip(of_task["accuracy"], of_task["control"], strict=True)
         cells = [f"{accuracy:.0%} ({accuracy - control:+.0%})" for accuracy, control in scores]
         middle = cells[1:-1] + ["–"] * (3 - len(cells[1:-1]))
-        random = max(zip(found["random"], found["random_control"], strict=True))
+        random = max(zip(of_task["random"], of_task["random_control"], strict=True))
         rows.append(
             (
-                f"{found['model']}, {found['task'][:1].lower()}{found['task'][1:]}",
+                f"{of_task['model']}, {of_task['task'][:1].lower()}{of_task['task'][1:]}",
                 cells[0],
                 *middle,
                 cells[-1],
                 f"{random[0]:.0%} ({random[0] - random[1]:+.0%})",
-                f"{found['by_type']:.0%}",
-                f"{found['majority']:.0%}",
-                f"{found['seconds']:.1f}",
+                f"{of_task['by_type']:.0%}",
+                f"{of_task['majority']:.0%}",
+                f"{of_task['seconds']:.1f}",
             )
         )
     header = ["accuracy (selectivity)", "embeddings", "layer 1", "layer 2", "layer 3", "last layer"]
     header += ["random weights, best layer", "word type alone", "majority", "seconds"]
     steps = "; ".join(
-        f"{found['task'][:1].lower()}{found['task'][1:]} {found['first']:.0%} to {found['last']:.0%}, nine tenths "
-        f"of the best from step {found['step']:,} ({found['seconds']:.0f} s)"
-        for found in result["over_training"]
+        f"{of_task['task'][:1].lower()}{of_task['task'][1:]} {of_task['first']:.0%} to {of_task['last']:.0%}, nine "
+        f"tenths of the best from step {of_task['step']:,} ({of_task['seconds']:.0f} s)"
+        for of_task in result["over_training"]
     )
     about = (
         f"Logistic regression on up to 3,000 words, a quarter of the sentences held out; {result['threads']} thread(s)"

@@ -48,17 +48,17 @@ def measure(name: str, save: bool) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     rows = []
-    for found in result["models"]:
-        layers = zip(found["logit_lens"], found["tuned_lens"], strict=True)
+    for of_model in result["models"]:
+        layers = zip(of_model["logit_lens"], of_model["tuned_lens"], strict=True)
         cells = [f"{logit:.2f} → {tuned:.2f}" for logit, tuned in layers]
         cells += ["–"] * (4 - len(cells))
         rows.append(
             (
-                found["model"],
+                of_model["model"],
                 *cells,
-                f"{found['seconds']:.0f}",
-                f"{found['processor']:.0f}",
-                f"{found['memory'] / 1e6:,.0f}",
+                f"{of_model['seconds']:.0f}",
+                f"{of_model['processor']:.0f}",
+                f"{of_model['memory'] / 1e6:,.0f}",
             )
         )
     header = ["KL divergence, logit lens → tuned lens", "embeddings", "layer 1", "layer 2", "layer 3"]

@@ -281,9 +281,9 @@ def flow_graph(
     return _chart("Paths through the layers", payload, 560)
 
 
-def findings(found: interpret.Findings) -> View:
+def findings(report: interpret.Findings) -> View:
     """Show the findings report on a prediction: five sentences, each with its picture."""
-    return _view("findings", "Findings", findings_payload(found), 720)
+    return _view("findings", "Findings", findings_payload(report), 720)
 
 
 # ---- Corpus search
@@ -309,9 +309,9 @@ def head_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: int
     return _view("contexts", "Where a head attends", payload, 640)
 
 
-def head_search(found: interpret.HeadSearch) -> View:
+def head_search(search: interpret.HeadSearch) -> View:
     """Show which heads link tokens like those of an example."""
-    return _chart("Heads that link such tokens", figure("head_search", **vars(found)))
+    return _chart("Heads that link such tokens", figure("head_search", **vars(search)))
 
 
 def neuron_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: int, neuron: int) -> View:
@@ -320,9 +320,9 @@ def neuron_examples(index: interpret.CorpusIndex, tokenizer: Tokenizer, layer: i
     return _view("contexts", "Where a neuron fires", payload, 420)
 
 
-def promoted_tokens(found: interpret.PromotedTokens, layer: int, neuron: int) -> View:
+def promoted_tokens(promoted: interpret.PromotedTokens, layer: int, neuron: int) -> View:
     """Show the tokens that a feed-forward neuron promotes and suppresses."""
-    payload = figure("promoted_tokens", layer=layer, neuron=neuron, **vars(found))
+    payload = figure("promoted_tokens", layer=layer, neuron=neuron, **vars(promoted))
     return _chart("Promoted tokens", payload, 560)
 
 

@@ -236,8 +236,8 @@ def findings_command(options: argparse.Namespace) -> Result:
     texts = sample_texts(suited, MOST_TEXTS)
     index = index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=5e11)
     tuned = TunedLens.load(checkpoint_folder(options.model), checkpoint)
-    found = measure_findings(checkpoint, options.text_a, options.text_b, index=index, tuned=tuned)
-    payload = findings_payload(found)
+    report = measure_findings(checkpoint, options.text_a, options.text_b, index=index, tuned=tuned)
+    payload = findings_payload(report)
     if options.out:
         write_file(Path(options.out), standalone_page("findings", "Findings", payload).encode())
     body = json.loads(payload)
@@ -268,7 +268,7 @@ def influence_command(options: argparse.Namespace) -> Result:
     snapshots = open_snapshots(folder)
     text = read_training_text(folder, snapshots.tokenizer)
     last = snapshots.open(snapshots.steps()[-1])
-    found = training_influence(
+    ranking = training_influence(
         snapshots.open,
         snapshots.steps(),
         text.sentences,
@@ -278,17 +278,17 @@ def influence_command(options: argparse.Namespace) -> Result:
         target=choose_target(last, encode_inputs(last, options.text), choice=options.choice),
     )
     rankings = {
-        "helpful": (found.helpful(options.top_k), found.tracin),
-        "harmful": (found.harmful(options.top_k), found.tracin),
-        "bm25": (found.nearest(options.top_k), found.bm25),
+        "helpful": (ranking.helpful(options.top_k), ranking.tracin),
+        "harmful": (ranking.harmful(options.top_k), ranking.tracin),
+        "bm25": (ranking.nearest(options.top_k), ranking.bm25),
     }
-    body = {"prediction": found.target.name, "snapshots": found.steps, "compared": len(found.sentences)} | {
-        name: [{"sentence": found.sentences[at], "score": float(scores[at])} for at in places]
+    body = {"prediction": ranking.target.name, "snapshots": ranking.steps, "compared": len(ranking.sentences)} | {
+        name: [{"sentence": ranking.sentences[at], "score": float(scores[at])} for at in places]
         for name, (places, scores) in rankings.items()
     }
     lines = [
-        f"{name if n == 0 else '':8} {scores[at]:+10.3g}  {found.sentences[at]}"
+        f"{name if n == 0 else '':8} {scores[at]:+10.3g}  {ranking.sentences[at]}"
         for name, (places, scores) in rankings.items()
         for n, at in enumerate(places)
     ]
-    return Result(body, "\n".join([f"Prediction: {found.target.name}", *lines]))
+    return Result(body, "\n".join([f"Prediction: {ranking.target.name}", *lines]))

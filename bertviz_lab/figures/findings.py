@@ -42,18 +42,18 @@ _ROLES = {
 _PLACES = (("layers", ""), ("attribution", ""), ("causes", ""), ("causes", "decomposition"), ("corpus", "pairs"))
 
 
-def findings_payload(found: "Findings") -> Payload:
+def findings_payload(findings: "Findings") -> Payload:
     """Return five sentences: the prediction, its tokens, its causes, its components, and its main head elsewhere."""
-    sentences = [make(found) for make in (_prediction, _tokens, _causes, _components, _head)]
-    lens, parts, patching = found.lens, found.parts, found.patching
+    sentences = [make(findings) for make in (_prediction, _tokens, _causes, _components, _head)]
+    lens, parts, patching = findings.lens, findings.parts, findings.patching
     pictures: list[tuple[str, Payload] | None] = [
         ("chart", figure("logit_lens", target=lens.target, layers=lens.layers, is_tuned=lens.is_tuned))
         if lens
         else None,
-        ("tokens", figure("attribution", **attribution_body([found.occlusion, found.gradients]))),
+        ("tokens", figure("attribution", **attribution_body([findings.occlusion, findings.gradients]))),
         ("chart", figure("activation_patching", **patching_body(patching, "residual"))),
         ("chart", figure("logit_decomposition", **decomposition_body(parts, patching))) if parts else None,
-        ("chart", figure("head_search", **vars(found.search))) if found.search else None,
+        ("chart", figure("head_search", **vars(findings.search))) if findings.search else None,
     ]
     items = [
         {
@@ -66,8 +66,8 @@ def findings_payload(found: "Findings") -> Payload:
     ]
     return to_json(
         {
-            "title": f"Findings on {found.target.title}",
-            "text": " | ".join(filter(None, (found.patching.encoding.text_a, found.patching.encoding.text_b))),
+            "title": f"Findings on {findings.target.title}",
+            "text": " | ".join(filter(None, (findings.patching.encoding.text_a, findings.patching.encoding.text_b))),
             "items": items,
             "note": f"An effect counts from {_FEWEST_NATS} nats, and where it is more than twice that of the same "
             "model with random weights. All of it holds for this text; others may differ.",
@@ -83,57 +83,57 @@ def _score_text(target: "Target", score: float) -> str:
     return f"log-ratio {score:+.2f} nats" if target.against else f"{math.exp(score):.1%}"
 
 
-def _counts(found: "Findings", size: float, random: float) -> bool:
-    least = 0 if found.target.is_regression else _FEWEST_NATS
+def _counts(findings: "Findings", size: float, random: float) -> bool:
+    least = 0 if findings.target.is_regression else _FEWEST_NATS
     return size >= least and size > _TIMES_RANDOM * random
 
 
-def _prediction(found: "Findings") -> str:
-    name = found.target.name
-    if found.target.is_regression:
-        return f"The model predicts {found.score:.2f} as {name}."
-    if found.score < min(0.75, max(0.05, 2 / found.classes)):
+def _prediction(findings: "Findings") -> str:
+    name = findings.target.name
+    if findings.target.is_regression:
+        return f"The model predicts {findings.score:.2f} as {name}."
+    if findings.score < min(0.75, max(0.05, 2 / findings.classes)):
         return (
-            f"No prediction stands out: {name} has {found.score:.2%}, where a guess among {found.classes:,} has "
-            f"{1 / found.classes:.2%}."
+            f"No prediction stands out: {name} has {findings.score:.2%}, where a guess among {findings.classes:,} has "
+            f"{1 / findings.classes:.2%}."
         )
     lens = ""
-    if found.lens:
-        ranks = [layer.rank for layer in found.lens.layers]
+    if findings.lens:
+        ranks = [layer.rank for layer in findings.lens.layers]
         last = len(ranks) - 1
         first = next((at for at in range(len(ranks)) if set(ranks[at:]) == {1}), None)
         where = f"from layer {first} of {last} on" if first else "from the embeddings on"
-        kind = "tuned" if found.lens.is_tuned else "logit"
+        kind = "tuned" if findings.lens.is_tuned else "logit"
         lens = f"; by the {kind} lens it ranks first {where}" if first is not None else f"; it ranks {ranks[-1]:,}"
-    return f"The model gives {name} a probability of {found.score:.1%}{lens}."
+    return f"The model gives {name} a probability of {findings.score:.1%}{lens}."
 
 
-def _tokens(found: "Findings") -> str:
-    tokens, scores = found.occlusion.encoding.tokens, found.occlusion.scores
+def _tokens(findings: "Findings") -> str:
+    tokens, scores = findings.occlusion.encoding.tokens, findings.occlusion.scores
     at = int(np.abs(scores).argmax())
     size = abs(float(scores[at]))
-    if not _counts(found, size, found.random.token):
+    if not _counts(findings, size, findings.random.token):
         return (
             f"No single token decides it: hiding the one that matters most, {tokens[at]} ({at}), changes the "
-            f"{found.target.quantity} by {size:.2f}, and random weights reach {found.random.token:.2f}."
+            f"{findings.target.quantity} by {size:.2f}, and random weights reach {findings.random.token:.2f}."
         )
     effect = f"changes it by {-scores[at]:+.2f}"
-    if not found.target.is_regression:
+    if not findings.target.is_regression:
         effect = f"makes it {math.exp(min(size, 20)):,.1f} times {'less' if scores[at] > 0 else 'more'} likely"
-    others = np.abs(found.gradients.scores)
+    others = np.abs(findings.gradients.scores)
     rank, first = 1 + int((others > others[at]).sum()), int(others.argmax())
     agree = "rank the same token first" if rank == 1 else f"rank it {rank}, after {tokens[first]} ({first})"
     return f"It rests most on {tokens[at]} ({at}): hiding that token {effect}. Integrated gradients {agree}."
 
 
-def _causes(found: "Findings") -> str:
-    patching, target = found.patching, found.target
+def _causes(findings: "Findings") -> str:
+    patching, target = findings.patching, findings.target
     tokens, total = patching.encoding.tokens, patching.total
     change = patching.corruption.title(patching.encoding)
-    if not _counts(found, abs(total), found.random.change):
+    if not _counts(findings, abs(total), findings.random.change):
         return (
             f"Changing one token hardly matters: {change}, the change that lowers it most, moves it by "
-            f"{abs(total):.2f}, and random weights by {found.random.change:.2f}."
+            f"{abs(total):.2f}, and random weights by {findings.random.change:.2f}."
         )
     shares = patching.effects("residual") / total
     cue, place = patching.corruption.positions[0], target.position
@@ -147,25 +147,25 @@ def _causes(found: "Findings") -> str:
             f" At least half of the difference is in the state of {tokens[cue]} ({cue}) {until}, and in that of "
             f"{tokens[place]} ({place}) from layer {arrived[0]} on."
         )
-    share = float(patching.effects("head")[found.head] / total)
-    head = f"head {head_name(*found.head)} alone carries {share:.0%}"
+    share = float(patching.effects("head")[findings.head] / total)
+    head = f"head {head_name(*findings.head)} alone carries {share:.0%}"
     if share < _OF_HEAD:
         head = f"no head alone carries more than {share:.0%}"
     return f"{begins}{carried} Of the heads, {head}."
 
 
-def _components(found: "Findings") -> str:
-    parts = found.parts
+def _components(findings: "Findings") -> str:
+    parts = findings.parts
     if parts is None:
         return "This classifier reads the mean of all tokens, so its logit is not written as a sum here."
     named = [(f"the {name} embedding", value) for name, value in parts.embeddings.items()]
     named += [(f"head {head_name(*at)}", float(value)) for at, value in np.ndenumerate(parts.heads)]
     named += [(f"the feed-forward layer {n + 1}", float(value)) for n, value in enumerate(parts.feed_forward)]
     name, value = max(named, key=lambda pair: abs(pair[1]))
-    if not _counts(found, abs(value), found.random.component):
+    if not _counts(findings, abs(value), findings.random.component):
         return (
             f"No component adds much to the logit: the largest, {name}, adds {value:+.2f}, and random weights reach "
-            f"{found.random.component:.2f}."
+            f"{findings.random.component:.2f}."
         )
     return (
         f"As a sum over components the logit is {parts.logit:.2f}: {name} adds most, {value:+.2f}; all heads together "
@@ -173,21 +173,22 @@ def _components(found: "Findings") -> str:
     )
 
 
-def _head(found: "Findings") -> str:
-    patching, index = found.patching, found.index
-    share = float(patching.effects("head")[found.head] / (patching.total or 1.0))
-    if not _counts(found, abs(patching.total), found.random.change) or share < _OF_HEAD:
+def _head(findings: "Findings") -> str:
+    patching, index = findings.patching, findings.index
+    share = float(patching.effects("head")[findings.head] / (patching.total or 1.0))
+    if not _counts(findings, abs(patching.total), findings.random.change) or share < _OF_HEAD:
         return "No single head carries the difference, so there is none to look up in a corpus."
-    name = f"Head {head_name(*found.head)}, the head that carries most,"
+    name = f"Head {head_name(*findings.head)}, the head that carries most,"
     if index is None:
         return f"{name} has not been looked up: make an index in Corpus search to see what it does on other texts."
-    where = f"{name} {_ROLES[found.role]} on average over {len(index.texts):,} texts ({index.name})"
-    if found.search is None:
+    where = f"{name} {_ROLES[findings.role]} on average over {len(index.texts):,} texts ({index.name})"
+    search = findings.search
+    if search is None:
         return f"{where}; they have no pair of tokens like the ones here."
-    weight, expected = (float(values[found.head]) for values in (found.search.weights, found.search.expected))
+    weight, expected = float(search.weights[findings.head]), float(search.expected[findings.head])
     links = "It links such tokens there too" if weight - expected >= _LINKS else "It does not link such tokens there"
     return (
-        f"{where}. {links}: {found.search.pairs:,} pairs like {' → '.join(found.search.example)} have a mean weight of "
+        f"{where}. {links}: {search.pairs:,} pairs like {' → '.join(search.example)} have a mean weight of "
         f"{weight:.2f}, and their distance alone gives {expected:.2f}."
     )
 

@@ -81,15 +81,15 @@ def information_flow(
     trace = trace_text(checkpoint, text_a, text_b)
     layers, length = checkpoint.config.num_hidden_layers, len(trace.encoding)
     check_passes(checkpoint, length, length, "Value zeroing")
-    found: dict[FlowMethod, list[NDArray[np.float64]]] = {method: [] for method in FLOW_METHODS}
+    contributions: dict[FlowMethod, list[NDArray[np.float64]]] = {method: [] for method in FLOW_METHODS}
     for layer in range(layers):
-        found["attention"].append(trace.attentions[layer].astype(np.float64).mean(0))
-        found["value zeroing"].append(_value_zeroing(checkpoint, trace, layer))
+        contributions["attention"].append(trace.attentions[layer].astype(np.float64).mean(0))
+        contributions["value zeroing"].append(_value_zeroing(checkpoint, trace, layer))
         norms, nearness = _decomposed(checkpoint, trace, layer)
-        found["norm"].append(norms)
-        found["ALTI"].append(nearness)
+        contributions["norm"].append(norms)
+        contributions["ALTI"].append(nearness)
         on_progress((layer + 1) / layers)
-    return InformationFlow(trace.encoding, {method: np.stack(rows) for method, rows in found.items()})
+    return InformationFlow(trace.encoding, {method: np.stack(rows) for method, rows in contributions.items()})
 
 
 def _shares(rows: Tensor) -> NDArray[np.float64]:

@@ -77,8 +77,10 @@ class Corpora:
     def known(self, model: str, visitor: Visitor) -> "CorpusIndex | None":
         """Return an index that has been made, where there are several that of the first choice; nothing is computed."""
         corpora = [OWN] * bool(self._own_folder(model, visitor)) + list(CORPORA)
-        found = {corpus: kept for corpus in corpora if (kept := self._kept(model, corpus))}
-        return found.get(self.choices(model, visitor)[0][0]) if len(found) > 1 else next(iter(found.values()), None)
+        indexes = {corpus: kept for corpus in corpora if (kept := self._kept(model, corpus))}
+        return (
+            indexes.get(self.choices(model, visitor)[0][0]) if len(indexes) > 1 else next(iter(indexes.values()), None)
+        )
 
     def _kept(self, model: str, corpus: str) -> "CorpusIndex | None":
         for key in (self._key(model, corpus, "all"), self._key(model, corpus, "")):

@@ -19,6 +19,8 @@ const [ROW, TWO_LINES, HEAD] = [26, 32, 30]; // pixels
 const MOST_LABELS = 40; // a person cannot read more, and a browser is slow to draw them
 const HYPHEN = /(?<=[\p{L}\p{N}_][\p{L}_]-)(?=[\p{L}\p{N}_]+[\p{L}_])/u;
 
+const SHARES = [-0.03, 1.03]; // of an axis from 0 to 1
+
 const size = (text) => [...text].length;
 
 const escaped = (text) => String(text).replace(/[\x00-\x1f\x7f]/g, ' ') // which no SVG may hold
@@ -202,14 +204,15 @@ export function plane({ points, names, groups = names.map(() => 0), group_names:
   return chart(captions, {}, ['', 'first direction', 'second direction'], table, figure);
 }
 
-/** A scatter plot on two `axes` with names; `marked` points are crosses, and each sends its entry of `picks`. */
+/** A scatter plot on two `axes` with names; `marked` points are crosses, and each sends its entry of `picks`. Axes from
+ * 0 to 1 are as long as the points need where the y-axis `fits` or the x-axis `fits_across`. */
 export function points({ points: places, names, axes, groups, group_names: groupNames, marked, picks,
-  extra_columns: extra = [], what = 'example', fits = false, ...captions }) {
+  extra_columns: extra = [], what = 'example', fits = false, fits_across: fitsAcross = true, ...captions }) {
   const marker = { color: groups.map((group) => COLORS[group]), symbol: marked.map((mark) => (mark ? 'x' : 'circle')),
     size: marked.map((mark) => (mark ? 8 : 5)), opacity: 0.75 };
   const figure = figureOf([scatter(places, { mode: 'markers', marker, ...tooltips(names) })], { height: 420,
-    x: { title: { text: escaped(axes[0]) }, zeroline: false },
-    y: { title: { text: escaped(axes[1]) }, zeroline: false, ...(fits ? {} : { range: [-0.03, 1.03] }) },
+    x: { title: { text: escaped(axes[0]) }, zeroline: false, ...(fitsAcross ? {} : { range: SHARES }) },
+    y: { title: { text: escaped(axes[1]) }, zeroline: false, ...(fits ? {} : { range: SHARES }) },
     drag: 'pan' });
   const body = { picks: picks.map((pick) => [{ index: pick }]),
     keys: groupNames.map((name, at) => [name, COLORS[at]]) };

@@ -45,7 +45,8 @@ export function corpus_heads({ axes: [x, y], roles, chosen, texts, tokens }) {
   return points({
     points: places.map(({ layer, head }) => [x.values[layer][head], y.values[layer][head]]),
     names: places.map(({ layer, head, role }) => `head ${placeName(layer, head)}: ${roleName(role)}`),
-    axes: [across[0], up[0]], picks: range(places.length), what: 'head', fits: NOT_SHARES.includes(y.name),
+    axes: [across[0], up[0]], picks: range(places.length), what: 'head',
+    fits: NOT_SHARES.includes(y.name), fits_across: NOT_SHARES.includes(x.name),
     groups: places.map(({ layer }) => Math.floor((layer * Math.min(4, layers)) / layers)),
     group_names: layerGroups(layers),
     marked: places.map(({ layer, head }) => layer === chosen[0] && head === chosen[1]),

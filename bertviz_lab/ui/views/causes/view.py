@@ -117,11 +117,11 @@ def findings(
     index = state.corpora.known(model.strip() or state.models.default(), visitor)
     (tuned,) = kept_lens(state, model)
     asked = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
-    found = state.remembered(
+    report = state.remembered(
         ("findings", state.models.version(model), _texts(patching), traced, index and index.name, tuned is None),
         lambda: interpret.measure_findings(checkpoint, *_texts(patching), **asked, on_progress=report_progress),
     )
-    return findings_payload(found)
+    return findings_payload(report)
 
 
 def _explained(checkpoint: Any, text_a: str, text_b: str, traced: Traced) -> tuple[Any, Any]:

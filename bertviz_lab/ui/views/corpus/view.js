@@ -62,12 +62,12 @@ export function mount(panel) {
     panel.fold('pairs', 'Which heads link two tokens? Search by an example', (host) => {
       const [query, key] = [['query', 'Attending token'], ['key', 'Token attended to']].map(([name, label]) =>
         asked.field(name, 'select', label, { id: `corpus-${name}` }));
-      const found = panel.drawing('chart', 'Heads that link such tokens', { id: 'corpus-found',
+      const linking = panel.drawing('chart', 'Heads that link such tokens', { id: 'corpus-found',
         events: { item_select: ({ row, column }) => choose(row, column) } });
       host.append(h('p.quiet.small', 'Click two tokens of the text above, the attending one first, or choose them '
-        + 'here. A click on a head shows where else it attends.'), h('div.fields', query.node, key.node), found.host);
+        + 'here. A click on a head shows where else it attends.'), h('div.fields', query.node, key.node), linking.host);
       return async () => {
-        found.say('Searching the corpus …');
+        linking.say('Searching the corpus …');
         const answer = await panel.ask('pairs', { ...question(), query: place('query'), key: place('key') })
           .catch(({ message }) => ({ map: { message } }));
         if (!answer) return;
@@ -75,7 +75,7 @@ export function mount(panel) {
           setOptions(query.input, answer.tokens, answer.query);
           setOptions(key.input, answer.tokens, answer.key);
         }
-        found.show(answer.map);
+        linking.show(answer.map);
       };
     }),
     panel.fold('neurons', 'Which feed-forward neurons fire at a token?', (host) => {

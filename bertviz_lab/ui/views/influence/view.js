@@ -9,7 +9,7 @@ const METHODS = [['TracIn', 'the first by TracIn'], ['BM25', 'the first by BM25'
 
 export function mount(panel) {
   const { page } = panel;
-  let found = ''; // the question that the rankings on show answer
+  let ranked = ''; // the question that the rankings on show answer
   let looks = 0;
   const target = makeTarget(panel, () => [main, again].forEach((part) => part.redraw()));
   const settings = panel.settings({ candidates: '1000' }, () => main.redraw());
@@ -36,7 +36,7 @@ export function mount(panel) {
 
   const main = panel.part([...target.nodes, h('div.fields', candidates.node, find), hint,
     ...rankings.map(({ host }) => host)], async () => {
-    rankings.forEach(({ host }) => { host.hidden = found !== asked(); });
+    rankings.forEach(({ host }) => { host.hidden = ranked !== asked(); });
     await target.ready();
   });
   const again = panel.part([h('h3', 'Train without these sentences'),
@@ -59,7 +59,7 @@ export function mount(panel) {
       .catch((error) => ({ facts: { message: error.message, tone: 'error' } }));
     find.disabled = false;
     if (!answer) return;
-    found = answer.tracin ? mine : '';
+    ranked = answer.tracin ? mine : '';
     for (const [name, drawing] of Object.entries({ facts, tracin, bm25 })) {
       drawing.host.hidden = !answer[name];
       if (answer[name]) drawing.show(answer[name]);

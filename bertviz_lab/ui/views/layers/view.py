@@ -103,15 +103,15 @@ def _lens_payload(
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Return norms by layer, of the token at `position` or the median of all."""
     checkpoint = state.models.open(model)
-    found = interpret.norms_by_layer(checkpoint, text_a, text_b)
-    return figure("norms", position=position, norm_note=family_notes.norm_note(checkpoint.config), **vars(found))
+    by_layer = interpret.norms_by_layer(checkpoint, text_a, text_b)
+    return figure("norms", position=position, norm_note=family_notes.norm_note(checkpoint.config), **vars(by_layer))
 
 
 def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: Norms) -> Payload:
     """Return the norms of one kind of vector, layer by layer and token by token."""
     checkpoint = state.models.open(model)
-    found = interpret.norms_by_layer(checkpoint, text_a, text_b)
-    return figure("token_norms", kind=of, norm_note=family_notes.norm_note(checkpoint.config), **vars(found))
+    by_layer = interpret.norms_by_layer(checkpoint, text_a, text_b)
+    return figure("token_norms", kind=of, norm_note=family_notes.norm_note(checkpoint.config), **vars(by_layer))
 
 
 def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
@@ -142,14 +142,14 @@ def probes(state: AppState, model: ModelName, task: Word) -> Payload:
 
     def compute() -> Any:
         sentences = chosen.read()
-        found = interpret.probe_layers(checkpoint, sentences, on_progress=lambda done: report_progress(done / 2))
+        trained = interpret.probe_layers(checkpoint, sentences, on_progress=lambda done: report_progress(done / 2))
         random = interpret.untrained(checkpoint)
-        return found, interpret.probe_layers(
+        return trained, interpret.probe_layers(
             random, sentences, on_progress=lambda done: report_progress((1 + done) / 2)
         )
 
-    found, random = state.remembered(("probes", state.models.version(model), task), compute)
-    return probes_payload(found, random, chosen.title)
+    trained, random = state.remembered(("probes", state.models.version(model), task), compute)
+    return probes_payload(trained, random, chosen.title)
 
 
 def probes_over_training(state: AppState, model: ModelName, task: Word, measure: ProbeMeasure) -> Payload:
@@ -162,8 +162,8 @@ def probes_over_training(state: AppState, model: ModelName, task: Word, measure:
             lambda step: state.snapshots.open(name, step), steps, chosen.read(), on_progress=report_progress
         )
 
-    found = state.remembered(("probes over training", name, state.models.version(model), steps, task), compute)
-    return probes_over_training_payload(found, steps, measure, chosen.title)
+    of_steps = state.remembered(("probes over training", name, state.models.version(model), steps, task), compute)
+    return probes_over_training_payload(of_steps, steps, measure, chosen.title)
 
 
 def _task(name: str) -> Any:
