@@ -15,6 +15,7 @@ from bertviz_lab.figures.corpus import (
     place_of,
 )
 from bertviz_lab.figures.payload import Payload, figure, message_payload
+from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
@@ -67,14 +68,22 @@ def heads(
     index, tokenizer = asked.index(state, visitor), state.models.open(asked.model).tokenizer
     if not {x, y} <= index.metrics.keys():
         raise InputError(f"Choose two of {', '.join(index.metrics)}.")
-    roles, (layers, each) = interpret.head_roles(index), index.metrics["content"].shape
+    layers, each = index.metrics["content"].shape
     if layer is None or layer >= layers or head >= each:
         layer, head = (int(at) for at in np.unravel_index(index.metrics["content"].argmax(), (layers, each)))
+    return head_answer(index, tokenizer, (x, y), layer, head)
+
+
+def head_answer(
+    index: "CorpusIndex", tokenizer: Tokenizer, axes: tuple[str, str], layer: int, head: int
+) -> dict[str, Any]:
+    """Return what `heads` does, of one head."""
+    roles = interpret.head_roles(index)
     return {
         "chosen": [layer, head],
-        "heads": each,
+        "heads": len(roles[0]),
         "facts": figure("indexed_corpus", name=index.name, texts=len(index.texts), tokens=index.tokens),
-        "map": figure("corpus_heads", **corpus_heads_body(index, roles, (x, y), (layer, head))),
+        "map": figure("corpus_heads", **corpus_heads_body(index, roles, axes, (layer, head))),
         "role": figure("corpus_head", **corpus_head_body(index, layer, head, roles[layer][head])),
         "profile": figure("head_profile", layer=layer, head=head, values=index.profile[layer, head]),
         "examples": figure("head_examples", **head_examples_body(index, tokenizer, layer, head)),
