@@ -208,12 +208,20 @@ export default payloadView('Type a text above.', (content, { events, selection, 
       .map((letters) => shapeOf(model, letters));
     const open = events.open && h('button.plain', { onclick: () => events.open(show) },
       gettext('Open {panel}', { panel: show.show[0].toUpperCase() + show.show.slice(1) }));
+    const isOpen = card.querySelector('details')?.open; // it stays so with the next part
     card.replaceChildren(h('p', h('b', title), ' ', meaning),
       h('div.line', formula ? h('code', formula) : null, ...['symbols', 'numbers'].map((kind) =>
         (written.length ? h(`span.quiet.${kind}`, written.map((shape) => shape[kind]).join(' → ')) : null)), open),
-      code && h('details', h('summary', gettext('Code: {name} in {file}, line {line}', code)),
+      code && h('details', { open: isOpen, ontoggle: showMarked },
+        h('summary', gettext('Code: {name} in {file}, line {line}', code)),
         h('pre.mono.small', { tabindex: 0, lang: 'en' }, ...code.text.split('\n').map((line, place) =>
           (marked.includes(place) ? h('mark', `${line}\n`) : `${line}\n`)))));
+  }
+
+  /** Scroll code that was unfolded to the lines that compute the part. */
+  function showMarked({ target }) {
+    const [lines, mark] = [target.querySelector('pre'), target.querySelector('mark')];
+    if (mark) lines.scrollTop = mark.offsetTop - lines.clientHeight / 3;
   }
 
   return (payload) => {
