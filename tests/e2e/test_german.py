@@ -65,7 +65,7 @@ def test_a_lesson_is_taken_in_german_from_start_to_end(page: Page, page_log: Pag
     assert complaints(page, "lessons") == []
     page.get_by_role("button", name="Nächste Lektion").click()
     expect(page.locator("#lessons h2")).to_have_text(GERMAN(LESSONS[5].title))
-    expect(page.locator("#lessons .side")).to_contain_text("1 von 15 erledigt")
+    expect(page.locator("#lessons .side")).to_contain_text("1 von 21 erledigt")
     reload(page, page_log)
     expect(page.locator("#lessons h2")).to_have_text(GERMAN(LESSONS[5].title), timeout=MEASURING)
     assert (page_log.errors, page_log.outside) == ([], [])

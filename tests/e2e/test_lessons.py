@@ -165,7 +165,7 @@ def test_the_exam_is_taken_by_keys_with_a_hint_and_ends_with_a_certificate(
 
 @pytest.mark.parametrize(
     ("name", "language", "sides"),
-    [("handout", "en", 3), ("leader/handout", "en", 6), ("handout", "de", 3), ("leader/handout", "de", 7)],
+    [("handout", "en", 5), ("leader/handout", "en", 9), ("handout", "de", 5), ("leader/handout", "de", 10)],
 )
 def test_a_handout_fits_on_its_sides_and_works_alone(
     page: Page, served: Served, tmp_path: Path, page_log: PageLog, name: str, language: str, sides: int

@@ -158,8 +158,8 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
         (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
         filled = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=checkpoint.config.pad_token_id)
         real = torch.nn.functional.pad(inputs.attention_mask, (0, _PADDING))
-        alone = _mlm_probabilities(checkpoint, inputs.input_ids, inputs.attention_mask)
-        masked, unmasked = (_mlm_probabilities(checkpoint, filled, seen) for seen in (real, torch.ones_like(real)))
+        alone = mlm_probabilities(checkpoint, inputs.input_ids, inputs.attention_mask)
+        masked, unmasked = (mlm_probabilities(checkpoint, filled, seen) for seen in (real, torch.ones_like(real)))
         return alone[mask], masked[mask], unmasked[mask]
 
     def appended(text: str, token: str) -> torch.Tensor:
@@ -167,7 +167,7 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
         inputs = interpret.encode_inputs(checkpoint, text)
         (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
         ids = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=tokenizer.id(token))
-        return _mlm_probabilities(checkpoint, ids)[mask]
+        return mlm_probabilities(checkpoint, ids)[mask]
 
     def moved(before: torch.Tensor, after: torch.Tensor) -> float:
         """Return the probability that moves to other tokens (total variation distance)."""
@@ -213,7 +213,7 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
         begun = len(ids)
         for _ in range(_WRITTEN):
             asked = torch.tensor([[*ids, tokenizer.mask_id, *after, end]])
-            ids.append(int(_mlm_probabilities(checkpoint, asked)[len(ids)].argmax()))
+            ids.append(int(mlm_probabilities(checkpoint, asked)[len(ids)].argmax()))
         return [tokenizer.token(index) for index in ids[begun:]]
 
     def log_probabilities(text: str, cut: bool) -> list[float]:
@@ -222,7 +222,7 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
         for place in range(1, len(ids) - 1):
             after = ids[-1:] if cut else ids[place + 1 :]
             asked = torch.tensor([[*ids[:place], tokenizer.mask_id, *after]])
-            logs.append(float(_mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
+            logs.append(float(mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
         return logs
 
     def punctuation(tokens: Sequence[str]) -> float:
@@ -279,7 +279,7 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars, *count_held(held), control)
 
 
-def _mlm_probabilities(checkpoint: Checkpoint, ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
+def mlm_probabilities(checkpoint: Checkpoint, ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
     """Return the MLM probabilities of one text, (tokens, vocabulary)."""
     import torch
 

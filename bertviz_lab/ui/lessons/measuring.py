@@ -6,7 +6,7 @@ from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, Language, Message, translated
-from bertviz_lab.ui.lessons import claims, encoder_claims, training_claims
+from bertviz_lab.ui.lessons import claims, encoder_claims, further_claims, training_claims
 from bertviz_lab.ui.lessons.lesson import Control, Finding, Lesson, Place, Step
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.templates import render
@@ -17,6 +17,8 @@ CLAIMS: dict[int, Callable[[AppState, Lesson], Finding]] = dict(enumerate((
     training_claims.classifier, training_claims.curves, claims.explanation,
     encoder_claims.wordpiece, encoder_claims.residual, encoder_claims.padding, encoder_claims.generation,
     training_claims.pretrain_once, encoder_claims.family, training_claims.kinds_of_error,
+    further_claims.cost, further_claims.span_corruption, further_claims.answers, further_claims.writing,
+    further_claims.reach, further_claims.heads,
 ), 1))  # fmt: skip
 _OTHERWISE = Message(
     "This lesson was written for a model with other predictions. What follows was measured on the model that is here."

@@ -158,7 +158,7 @@ export function mountLessons(root) {
     list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }, at) => {
       const done = memory.done.includes(number);
       const heading = hour === lessons[at - 1]?.hour ? []
-        : [h('li.quiet.small', hour === 1 ? gettext('First hour') : gettext('Second hour'))];
+        : [h('li.quiet.small', [gettext('First hour'), gettext('Second hour'), gettext('Third hour')][hour - 1])];
       const mark = h(`span.mark.small${done ? '.done' : ''}`, { 'aria-hidden': 'true' }, done ? '✓' : number);
       return [...heading, h('li', h('button', { 'data-number': number, title,
         'aria-current': number === memory.at ? 'step' : null, onclick: () => open(number) }, mark,
