@@ -160,7 +160,7 @@ class Models:
         try:
             self.locate(model)
         except NotDownloadedError:
-            self.hub.download(model.strip())
+            self.hub.download(model.strip().removeprefix(RANDOMIZED))
 
     def version(self, model: str) -> str:
         """Return a value that changes when the files behind a name do. Raises as `locate`."""
