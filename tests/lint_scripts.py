@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_FOLDERS = ("bertviz_lab/ui", "bertviz_lab/browser/engine")
+_FOLDERS = ("bertviz_lab/ui", "bertviz_lab/browser")
 _LONGEST = 120
 _COMMAND = ["npx", "--yes", "@biomejs/biome@2.6.8", "lint", "--error-on-warnings", *_FOLDERS]
 

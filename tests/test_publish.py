@@ -69,7 +69,7 @@ def test_modules_of_the_worker_import_those_before_them() -> None:
     """A single file gives each module its address before those that import it."""
     known: set[str] = set()
     for name in site.WORKER:
-        imported = re.findall(r" from '\./([\w.]+)\.js';", site.engine_source(f"engine/{name}.js"))
+        imported = re.findall(r" from '\./([\w.]+)\.js';", site.browser_source(f"engine/{name}.js"))
         assert set(imported) <= known, name
         known.add(name)
 

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from bertviz_lab.browser.export import GRAPH, WEIGHTS
 from bertviz_lab.browser.facts import PARTIAL
-from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, digest, engine_source, export_model, vendored
+from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, browser_source, digest, export_model, vendored
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
@@ -171,7 +171,7 @@ def _export(name: str, checkpoints: Path, folder: Path) -> None:
 @cache
 def code_files() -> Mapping[str, str | bytes]:
     """Return the engine's modules and libraries by their names: texts, and the bytes of the runtime."""
-    modules = {f"engine/{name}.js": engine_source(f"engine/{name}.js") for name in ("engine", *WORKER)}
+    modules = {f"engine/{name}.js": browser_source(f"engine/{name}.js") for name in ("engine", *WORKER)}
     libraries = {f"engine/{file}": vendored(file).decode() for file in LIBRARIES.values()}
     return modules | libraries | {f"engine/{WASM}": vendored(WASM)}
 

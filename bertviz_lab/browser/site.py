@@ -46,7 +46,9 @@ WORKER = (
 )  # fmt: skip
 LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}
 WASM = "ort-wasm-simd-threaded.wasm.gz"
-_ANSWERER = f"export {{ answerer }} from 'lab/{_ENGINE}/answerer.js';"
+_ANSWERER = f"import {{ publishedEngine }} from 'lab/{_ENGINE}/engine.js';\nexport const answerer = publishedEngine();"
+#: What starts a page, and the engine as it sees it.
+_PAGE = ("browser/start.js", f"{_ENGINE}/engine.js")
 #: Weights of all models in 32 bits; more than this is too slow to load and to run in a page.
 _MOST_BYTES = 130_000_000
 
@@ -209,7 +211,7 @@ def export_model(
 
 
 @cache
-def engine_source(name: str) -> str:
+def browser_source(name: str) -> str:
     """Return the text of a file below `bertviz_lab/browser`."""
     return resources.files("bertviz_lab.browser").joinpath(name).read_text(encoding="utf-8")
 
@@ -222,7 +224,7 @@ def vendored(name: str) -> bytes:
 @cache
 def _modules(ids: Sequence[str], drawings: Sequence[str]) -> dict[str, str]:
     views = [view for view in VIEWS if view.id in ids]
-    ours = {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js") for name in ("answerer", "engine", "start")}
+    ours = {name: browser_source(name.removeprefix("browser/")) for name in _PAGE}
     generated = ("site.js", *ours)
     names = [f"views/{view.id}/view.js" for view in views] + [DRAWINGS[kind].module for kind in drawings]
     texts = {name: source(name) for name in with_imports(["client/main.js", *names], generated)}
@@ -231,7 +233,7 @@ def _modules(ids: Sequence[str], drawings: Sequence[str]) -> dict[str, str]:
 
 
 def _styles() -> str:
-    return f"{engine_source('published.css')}\n{assets.files()['lab.css']}"
+    return f"{browser_source('published.css')}\n{assets.files()['lab.css']}"
 
 
 def _published(content: _Content, names: Mapping[str, str]) -> dict[str, Any]:
@@ -251,7 +253,7 @@ def _page(content: _Content, names: Mapping[str, str], policy: Mapping[str, str]
     dynamics = {"runs": "Training dynamics"} if content.has_dynamics else {}
     learn = {"learn": "Learn"} if content.lessons else {}
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return template.from_string(engine_source("index.html")).render(
+    return template.from_string(browser_source("index.html")).render(
         title=" and ".join(cards) if len(cards) < 3 else f"{next(iter(cards))} and {len(cards) - 1} other models",
         gloss="Computed in your browser: nothing that you type leaves it.",
         spaces={"explore": "Explore", **dynamics, **learn, "about": "About"},
@@ -280,7 +282,7 @@ _NO_FORMS = {"base-uri": "'none'", "form-action": "'none'"}
 def _folder(content: _Content) -> dict[str, bytes]:
     """Return the files of a site by their names."""
     assets_by_name = {name: text.encode() for name, text in content.modules.items()}
-    assets_by_name |= {f"{_ENGINE}/{name}.js": engine_source(f"engine/{name}.js").encode() for name in WORKER}
+    assets_by_name |= {f"{_ENGINE}/{name}.js": browser_source(f"engine/{name}.js").encode() for name in WORKER}
     assets_by_name |= {f"{_ENGINE}/{file}": vendored(file) for file in (*LIBRARIES.values(), WASM)}
     assets_by_name |= {f"drawings/{kind}.html": standalone_page(kind, "").encode() for kind in content.drawings}
     assets_by_name["lab.css"] = _styles().encode()
@@ -294,7 +296,7 @@ def _folder(content: _Content) -> dict[str, bytes]:
     import_map = json.dumps({"imports": {"lab/": f"./{folder}/"}})
     first = ("client/main.js", "views/predictions/view.js", "views/attention/view.js",
              *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")))  # fmt: skip
-    ours = ("site.js", f"{_ENGINE}/answerer.js", f"{_ENGINE}/engine.js")
+    ours = ("site.js", *_PAGE)
     preloaded = [*ours, *with_imports(first, ours)]
     head = [f'<script type="importmap">{import_map}</script>', f'<link rel="stylesheet" href="{folder}/lab.css">']
     head += [f'<link rel="modulepreload" href="{folder}/{name}">' for name in preloaded]
@@ -302,7 +304,7 @@ def _folder(content: _Content) -> dict[str, bytes]:
     policy = _POLICY | {"script-src": scripts, "connect-src": "'self'", "worker-src": "'self'"} | _NO_FORMS
     addresses = {"base": "./", "worker": f"./{folder}/{_ENGINE}/worker.js"}
     addresses |= {name: f"./{file}" for name, file in LIBRARIES.items()}
-    foot = f'<script type="module" src="{folder}/{_ENGINE}/start.js"></script>'
+    foot = f'<script type="module" src="{folder}/browser/start.js"></script>'
     page = _page(
         content,
         names,
@@ -331,17 +333,17 @@ def _single_file(content: _Content) -> str:
         names[file] = name = f"file-{place}"
         packs[name] = gzip.compress(body, mtime=0)
     worker = {
-        "texts": [(f"{name}.js", engine_source(f"engine/{name}.js")) for name in WORKER],
+        "texts": [(f"{name}.js", browser_source(f"engine/{name}.js")) for name in WORKER],
         "libraries": {name: vendored(file).decode() for name, file in LIBRARIES.items()},
     }
-    scripts = {"modules": content.modules, "worker": worker, "loader": engine_source("engine/loader.js")}
+    scripts = {"modules": content.modules, "worker": worker, "loader": browser_source("loader.js")}
     pack = base64.b64encode(gzip.compress(json.dumps(scripts).encode(), mtime=0)).decode()
     foot = [
         f'<script type="text/plain" data-file="{name}">{base64.b64encode(body).decode()}</script>'
         for name, body in packs.items()
     ]
     foot.append(f'<script type="text/plain" id="lab-pack">{pack}</script>')
-    foot.append(f'<script nonce="lab">{engine_source("engine/boot.js")}</script>')
+    foot.append(f'<script nonce="lab">{browser_source("boot.js")}</script>')
     allowed = "'nonce-lab' blob: 'wasm-unsafe-eval'"
     policy = _POLICY | {"script-src": allowed, "worker-src": "blob:"} | _NO_FORMS
     addresses = {"base": "./", "worker": "", **{name: name for name in LIBRARIES}}

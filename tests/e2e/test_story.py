@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser import PageLog, at_rest, complaints, eventually, fill_in, reload, watch
 from tests.little import little_text
@@ -247,6 +247,17 @@ CUT_OFF = """() => [...document.querySelectorAll('button, input, select, textare
 }).map((control) => control.outerHTML.slice(0, 120))"""
 
 
+#: A window of 1440 x 900 at 200% zoom, and controls that something covers wherever they are scrolled to.
+ZOOMED: ViewportSize = {"width": 720, "height": 450}
+COVERED = """() => [...document.querySelectorAll('button, input, select, textarea, summary')].filter((control) => {
+  if (!control.checkVisibility() || control.closest('footer')) return false;
+  control.scrollIntoView({ block: 'center', behavior: 'instant' });
+  const { left, top, width, height } = control.getBoundingClientRect();
+  const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+  return !(hit?.contains(control) || control.contains(hit) || hit?.closest('label')?.contains(control));
+}).map((control) => control.outerHTML.slice(0, 120))"""
+
+
 #: Fields whose placeholder looks like what somebody typed, and what moves although nobody wants motion.
 ALIKE = """() => [...document.querySelectorAll('.lab :is(input, textarea)[placeholder]')].filter((field) =>
   field.checkVisibility() && getComputedStyle(field, '::placeholder').color === getComputedStyle(field).color)
@@ -267,3 +278,9 @@ def test_every_workspace_fits_and_can_be_read_by_everybody(page: Page, served: S
         assert page.evaluate(ALIKE) == [], name
         assert page.evaluate(MOVING) == [], name
         assert complaints(page) == [], name
+        if (window := page.viewport_size) and window["width"] > ZOOMED["width"]:
+            page.set_viewport_size(ZOOMED)
+            at_rest(page)
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{name} at 200% zoom"
+            assert page.evaluate(CUT_OFF) + page.evaluate(COVERED) == [], f"{name} at 200% zoom"
+            page.set_viewport_size(window)

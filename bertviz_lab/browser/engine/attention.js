@@ -136,41 +136,37 @@ function merged({ data, dims: [layers, heads, length] }, stretches, count) {
   return result;
 }
 
+/** What a model attends to in a text or pair. */
+async function traced(model, texts, options) {
+  const encoding = model.encode(...texts);
+  const { attentions } = await model.run(encoding, options);
+  return { encoding, attentions, count: encoding.ids.length };
+}
+
 export async function difference(context, { text_a: a, text_b: b, against, other_text: otherText }) {
   const { model, other } = context;
   if (against === 'model') {
-    const both = [model, other];
-    const masks = both.map(({ tokenizer }) => tokenizer.special.mask);
-    const traces = [];
-    for (const one of both) {
-      const encoding = one.encode(...[a, b].map((text) => spelt(text, masks, one)));
-      traces.push({ encoding, attentions: (await one.run(encoding)).attentions });
-    }
-    const [first, second] = traces;
+    const masks = [model, other].map(({ tokenizer }) => tokenizer.special.mask);
+    const trace = (one) => traced(one, [a, b].map((text) => spelt(text, masks, one)));
+    const [first, second] = [await trace(model), await trace(other)];
     checkHeads(first.attentions, second.attentions);
     const { of, ...stretches } = align(first.encoding, second.encoding);
     const count = stretches.tokens.length;
-    const [mine, theirs] = traces.map(({ attentions }, at) => merged(attentions, of[at], count));
-    const [layers, heads] = first.attentions.dims;
-    return gridBody(context, [layers, heads, count], mine.map((weight, at) => weight - theirs[at]), stretches, {
-      number: 'difference', title: `${model.facts.name} minus ${other.facts.name}`,
-      linked: count === first.encoding.ids.length, matched: traces.map(({ encoding }) => encoding.ids.length) });
+    const theirs = merged(second.attentions, of[1], count);
+    const values = merged(first.attentions, of[0], count).map((weight, at) => weight - theirs[at]);
+    return gridBody(context, [...first.attentions.dims.slice(0, 2), count], values, stretches, {
+      number: 'difference', title: `${model.facts.name} minus ${other.facts.name}`, linked: count === first.count,
+      matched: [first.count, second.count] });
   }
-  const encoding = model.encode(a, b);
-  const { attentions: before } = await model.run(encoding);
-  let [after, title] = [null, 'Causal minus bidirectional'];
-  if (against === 'causal') ({ attentions: after } = await model.run(encoding, { causal: true }));
-  else {
-    if (!otherText.trim()) throw new Error('Type the other text; it must have the same number of tokens.');
-    const encoded = model.encode(otherText, b);
-    if (encoded.ids.length !== encoding.ids.length)
-      throw new Error(`One text has ${encoding.ids.length} tokens and the other ${encoded.ids.length}: choose texts of `
-        + 'equal length.');
-    ({ attentions: after } = await model.run(encoded));
-    title = 'Other text minus this one';
-  }
-  return gridBody(context, before.dims, after.data.map((weight, at) => weight - before.data[at]), encoding,
-    { number: 'difference', title, linked: true });
+  const before = await traced(model, [a, b]);
+  if (against === 'text' && !otherText.trim())
+    throw new Error('Type the other text; it must have the same number of tokens.');
+  const after = await traced(model, [against === 'text' ? otherText : a, b], { causal: against === 'causal' });
+  if (before.count !== after.count)
+    throw new Error(`One text has ${before.count} tokens and the other ${after.count}: choose texts of equal length.`);
+  const values = after.attentions.data.map((weight, at) => weight - before.attentions.data[at]);
+  return gridBody(context, before.attentions.dims, values, before.encoding, { number: 'difference', linked: true,
+    title: against === 'text' ? 'Other text minus this one' : 'Causal minus bidirectional' });
 }
 
 // ---- more of what is on show

@@ -3,6 +3,13 @@
 const OLD = 'This page computes in the browser and needs WebAssembly and module workers: open it in a current Chrome, '
   + 'Edge, Firefox or Safari.';
 
+/** The engine of a published page, which has in itself what the engine needs. */
+export function publishedEngine() {
+  const site = JSON.parse(document.getElementById('lab-published').textContent);
+  return makeEngine(site, Object.fromEntries(['base', 'worker', 'runtime', 'tokenizers']
+    .map((name) => [name, document.querySelector(`meta[name=lab-${name}]`).content])));
+}
+
 /** Start an engine: `site` is what it knows, `addresses` are those of {base, worker, runtime, tokenizers}, of which the
  * libraries' are relative to the worker. It answers like the server does ({answer, progress, cancel} of
  * client/ask.js), with `broken` in the answer where it never will. `know(facts)` adds a model. */

@@ -34,6 +34,15 @@ export async function random_text({ site }, { model, texts }) {
   return others[Math.floor(Math.random() * others.length)] ?? '';
 }
 
+/** A page that shows one drawing, without this one; a single file has none. */
+export async function standalone_page({ site, load }, { drawing, label }) {
+  const page = await load(`${site.files.drawings}${drawing}.html`).catch(() => {
+    throw new Error('This page cannot save a drawing as a page: save it as a picture.');
+  });
+  const escaped = label.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return new TextDecoder().decode(page).replace('<title></title>', () => `<title>${escaped}</title>`);
+}
+
 /** The sentence for a model that is not part of the page. */
 export function missingModel(site, name) {
   const names = Object.keys(site.models).join(', ');

@@ -12,6 +12,6 @@ async function boot() {
   document.head.append(map);
   document.querySelector('meta[name=lab-worker]').content =
     addressOf(`globalThis.parts = ${JSON.stringify(worker)};\n${loader}`);
-  await import('lab/browser/engine/start.js');
+  await import('lab/browser/start.js');
 }
 boot();
