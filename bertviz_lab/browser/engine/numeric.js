@@ -49,11 +49,10 @@ export const productsOf = (vectors) => vectors.map((one) => vectors.map((other) 
 
 /** Codes of 16 bits of weights (0 to 1) or of numbers with a sign (-1 to 1), as `sqrt_codes` of Python writes them. */
 export function sqrtCodes(values, isSigned = false) {
-  const [low, top, middle] = isSigned ? [-1, 32767, 32767] : [0, 65535, 0];
-  const codes = new Uint16Array(values.length);
+  const codes = new Uint16Array(values.length); // which cuts off what is behind the point
   for (let at = 0; at < values.length; at += 1) {
-    const clipped = Math.min(1, Math.max(low, values[at]));
-    codes[at] = Math.round(middle + top * Math.sign(clipped) * Math.sqrt(Math.abs(clipped)));
+    const root = Math.sqrt(Math.min(1, Math.abs(values[at])));
+    codes[at] = isSigned ? 32767.5 + 32767 * (values[at] < 0 ? -root : root) : 65535 * root + 0.5;
   }
   return codes;
 }
