@@ -5,6 +5,7 @@ A script is in jupytext's percent format. Cells have a meaning by their tag:
 - `parameters`: the sizes of trainings; tests put smaller ones after it.
 - `check`: compares the answer to an exercise with the right one; folded away.
 - `solution`: the code of a solution, which a notebook shows as text that unfolds. Tests run it instead.
+- `file`: a part of the module that a notebook explains; `file only`: one that the notebook itself leaves out.
 """
 
 import hashlib
@@ -18,6 +19,19 @@ FOLDER = Path(__file__).parent
 SCRIPTS = sorted((FOLDER / "source").glob("[0-9]*.py"))
 SETUP = FOLDER / "source" / "setup_cell.py"
 
+#: Where Colab takes the notebooks from, and what the setup cell installs.
+REPOSITORY = "bertviz-lab/bertviz-lab"
+_BADGE = (
+    "[![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+    f"(https://colab.research.google.com/github/{REPOSITORY}/blob/main/notebooks/{{}}.ipynb)"
+)
+#: The docstring of the module that the first notebook explains.
+_HEAD = """BERT in 150 lines: pretraining, filling gaps and fine-tuning, with PyTorch and nothing else.
+
+Run `python bert_in_150_lines.py stories.txt`; a line of the file is a story. The notebook 00_bert_in_150_lines explains
+it. Shapes are suffixes: B sequences, L tokens, D hidden size, H heads, K head size, N masked tokens, V vocabulary.
+Source: Devlin et al. 2018, arXiv 1810.04805.
+"""
 _SOLUTION = "<details><summary>Solution</summary>\n\n```python\n{}\n```\n\n</details>"
 _FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # in Colab, in JupyterLab
 
@@ -25,12 +39,13 @@ _FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # in Colab, 
 def notebook(script: Path, *, solved: bool = False) -> NotebookNode:
     """The notebook of a script; with `solved` each solution is a cell that is run, and its check is repeated."""
     title, *cells = jupytext.read(script).cells
-    cells = [title, *jupytext.read(SETUP).cells, *cells]
+    title.source = f"{_BADGE.format(script.stem)}\n\n{title.source}"
+    cells = [title, *jupytext.read(SETUP).cells, *(cell for cell in cells if "file only" not in _tags(cell))]
     written: list[NotebookNode] = []
     check = None
     for cell in cells:
         cell.source = cell.source.strip("\n")  # the formatter leaves two lines before a function
-        tags = cell.metadata.get("tags", [])
+        tags = _tags(cell)
         if "check" in tags:
             cell.source = f"# @title Check your answer\n{cell.source}"
             check = cell
@@ -68,6 +83,19 @@ def text(script: Path) -> str:
     return nbformat.writes(notebook(script)) + "\n"
 
 
+def _tags(cell: NotebookNode) -> list[str]:
+    tags: list[str] = cell.metadata.get("tags", [])
+    return tags
+
+
+def module(script: Path) -> str:
+    """The module that a notebook explains: its cells with the tag `file`; "" where there are none."""
+    parts = [cell.source.strip("\n") for cell in jupytext.read(script).cells if {"file", "file only"} & {*_tags(cell)}]
+    return f'"""{_HEAD}"""\n\n' + "\n\n\n".join(parts) + "\n" if parts else ""
+
+
 if __name__ == "__main__":
     for script in SCRIPTS:
         (FOLDER / f"{script.stem}.ipynb").write_text(text(script), encoding="utf-8")
+        if written := module(script):
+            (FOLDER / f"{script.stem[3:]}.py").write_text(written, encoding="utf-8")

@@ -121,6 +121,22 @@ def test_links_between_documents_lead_somewhere(path: Path) -> None:
             assert (path.parent / link).exists(), link
 
 
+def test_every_row_of_the_coverage_has_its_place():
+    text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0] != "subject"]
+    lessons = {int(path.name[:2]) for path in (ROOT / "bertviz_lab/ui/lessons/texts").glob("[0-9]*_*.toml")}
+    notebooks = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
+    for subject, places, code in rows:
+        for kind, known in (("lesson", lessons), ("notebook", notebooks)):
+            for numbers in re.findall(rf"\b{kind}s? ([\d, and]+)", places):
+                assert {int(n) for n in re.findall(r"\d+", numbers)} <= known, subject
+        assert all((ROOT / name).exists() for name in re.findall(r"docs/[\w.]+", places)), subject
+        assert (ROOT / code.strip("`")).exists(), subject
+    assert "partly" not in text.lower()
+    assert len(rows) > 60
+
+
 def test_the_api_reference_is_up_to_date() -> None:
     """Signatures aside, which Python versions print in different ways: `make docs` writes it anew."""
     spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs" / "make_api.py")

@@ -1,7 +1,9 @@
 """The notebooks run from top to bottom, their exercises can be solved, and their files are those of the scripts."""
 
+import ast
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,12 @@ from notebooks import build
 ROOT = Path(__file__).parents[1]
 #: What makes a notebook's trainings and models small; the rest of each is run as it is.
 SHORT: dict[str, dict[str, Any]] = {
+    "00_bert_in_150_lines": {"STEPS": 4, "TUNING_STEPS": 2, "LAB_STEPS": 2, "STORIES": 300},
     "07_pretraining": {"STEPS_BY_HAND": 4, "STEPS": 6},
     "08_fine_tuning": {"EPOCHS_BY_HAND": 1, "EPOCHS": 1, "MODEL": "wiki-tiny"},
     "09_evaluation": {"MODEL": "wiki-tiny"},
     "11_distillation": {"STEPS": 4},
+    "14_tagging_and_answering": {"EPOCHS_TAGGING": 1, "EPOCHS_ANSWERING": 1, "QUESTIONS": 32, "EPOCHS": 1},
 }
 
 every_script = pytest.mark.parametrize("script", build.SCRIPTS, ids=lambda script: script.stem)
@@ -79,6 +83,19 @@ def test_the_file_of_a_notebook_is_what_its_script_gives(script: Path) -> None:
     nbformat.validate(nbformat.reads(written, as_version=4))
 
 
+def test_bert_in_150_lines_is_that_long_and_needs_torch_alone() -> None:
+    text = (build.FOLDER / "bert_in_150_lines.py").read_text(encoding="utf-8")
+    assert text == build.module(build.SCRIPTS[0])
+    tree = ast.parse(text)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and ast.get_docstring(node)]
+    in_docstrings = {line for node in docstrings for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = [line for number, line in enumerate(text.splitlines(), 1) if line and number not in in_docstrings]
+    assert len([line for line in lines if not line.lstrip().startswith("#")]) <= 150
+    imported = {name for line in lines for name in re.findall(r"^(?:import|from) (\w+)", line)}
+    assert imported - sys.stdlib_module_names == {"torch"}
+
+
 def test_the_installation_does_nothing_where_the_lab_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     (setup,) = jupytext.read(build.SETUP).cells
     ran: list[Any] = []
@@ -130,9 +147,11 @@ def test_equal_answers_are_correct(answer: object, expected: object) -> None:
     [(0.5, 0.51), ("a", "b"), (["a"], ["b"]), ("3", 3), ({"a"}, {"b"}), (torch.zeros(2), torch.ones(2)), ("a", None)],
 )
 def test_others_are_not_and_the_hint_is_told(answer: object, expected: object) -> None:
-    verdict = check(answer, expected, "Look again.")
+    verdict = check(answer, expected, "Look again.", "At a < b.")
     assert verdict.passed is False
     assert "Look again." in repr(verdict)
+    assert "At a" not in repr(verdict)
+    assert verdict._repr_html_().endswith("<details><summary>Second hint</summary>At a &lt; b.</details>")
 
 
 def test_a_wrong_shape_is_named() -> None:

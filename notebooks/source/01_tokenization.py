@@ -100,7 +100,8 @@ fertility = ...
 check(
     fertility,
     sum(len(split.pieces) for split in explain(tokenizer, " ".join(words))) / len(words),
-    "It is the number of all pieces over the number of words.",
+    "Count the pieces of every word, and the words.",
+    "sum(len(word_piece(word)) ...), over len(words).",
 )
 
 # %% tags=["solution"]
@@ -121,7 +122,8 @@ def join(pieces: list[str]) -> str: ...
 check(
     join(["the", "house", "##boat", "un", "##do", "##es"]),
     "the houseboat undoes",
-    "A piece with ## continues the word: no space before it, and the two marks go.",
+    "What does ## say about the space before a piece?",
+    "Put a space between all pieces first; which of these spaces, with the marks after them, have to go?",
 )
 
 # %% tags=["solution"]
@@ -190,7 +192,12 @@ print(long.tokens, "dropped:", long.dropped_a)
 room = ...
 
 # %% tags=["check"]
-check(room, 128 - tokenizer.encode("a", "b").special_tokens_mask.count(1), "Count [CLS] and each [SEP].")
+check(
+    room,
+    128 - tokenizer.encode("a", "b").special_tokens_mask.count(1),
+    "The text is not all that is in the sequence.",
+    "[CLS] A [SEP] B [SEP]: how many of these are special?",
+)
 
 # %% tags=["solution"]
 room = 128 - 3

@@ -68,7 +68,8 @@ normed_LD = ...
 check(
     normed_LD,
     embeddings(ids[None], segments[None])[0],
-    "(vector - mean) / sqrt(variance + epsilon), times scale_D, plus shift_D.",
+    "Four steps: subtract, divide, scale, shift.",
+    "The epsilon is added to the variance, under the root.",
 )
 
 # %% tags=["solution"]
@@ -132,7 +133,12 @@ lake_D = embeddings.word.weight[tokenizer.id("lake")]
 cosine = ...
 
 # %% tags=["check"]
-check(cosine, F.cosine_similarity(river_D, lake_D, dim=0), "river_D @ lake_D over river_D.norm() * lake_D.norm().")
+check(
+    cosine,
+    F.cosine_similarity(river_D, lake_D, dim=0),
+    "`@` is the dot product of two vectors.",
+    "`vector.norm()` is a vector's length; divide by both.",
+)
 
 # %% tags=["solution"]
 cosine = river_D @ lake_D / (river_D.norm() * lake_D.norm())
@@ -195,7 +201,8 @@ mean_BD = ...
 check(
     mean_BD,
     [[2.0, 3.0], [2.0, 2.0]],
-    "Multiply by mask_BL[..., None], sum over the tokens, divide by how many there are.",
+    "A token that counts 0 must drop out of the sum, and out of the number that you divide by.",
+    "mask_BL[..., None] has the shape (B, L, 1), which goes with hidden_BLD.",
 )
 
 # %% tags=["solution"]

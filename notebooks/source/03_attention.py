@@ -99,7 +99,8 @@ _allowed = torch.ones(5, 5, dtype=torch.bool).tril()
 check(
     attend(_q, _k, _v, _allowed),
     torch.nn.functional.scaled_dot_product_attention(_q, _k, _v, _allowed),
-    "scores.masked_fill(~allowed, torch.finfo(scores.dtype).min), and mind the square root of K.",
+    "Scores, scaling, softmax, context: the four lines of the section above, with one more for `allowed`.",
+    "k.transpose(-1, -2) for any number of dimensions, and scores.masked_fill(~allowed, ...) before the softmax.",
 )
 
 # %% tags=["solution"]
@@ -168,7 +169,12 @@ weights = torch.from_numpy(sentence.attentions)
 entropy = ...
 
 # %% tags=["check"]
-check(entropy, torch.special.entr(weights).sum(-1).mean(-1), "torch.special.entr(w) is -w ln w, and 0 at 0.")
+check(
+    entropy,
+    torch.special.entr(weights).sum(-1).mean(-1),
+    "Sum over the keys, then average over the queries.",
+    "torch.special.entr(w) is -w ln w, and 0 at 0.",
+)
 
 # %% tags=["solution"]
 entropy = torch.special.entr(weights).sum(-1).mean(-1)
@@ -226,7 +232,8 @@ allowed_BLL = ...
 check(
     allowed_BLL,
     [[[True] * 4] * 4, [[True, True, True, False]] * 4],
-    "(ids_BL != pad_id), an axis for the queries with [:, None], and expand it.",
+    "Which keys may be attended to does not depend on the query.",
+    "Compare with pad_id, insert an axis with [:, None], and repeat it with expand.",
 )
 
 # %% tags=["solution"]

@@ -85,7 +85,12 @@ x = torch.linspace(-3, 3, 7)
 gelu = ...
 
 # %% tags=["check"]
-check(gelu, torch.nn.functional.gelu(x), "x * (1 + torch.erf(x / math.sqrt(2))) / 2")
+check(
+    gelu,
+    torch.nn.functional.gelu(x),
+    "GELU is a product: the number itself, and a probability.",
+    "Write Φ(x) first, with torch.erf of x / √2.",
+)
 
 # %% tags=["solution"]
 gelu = x * (1 + torch.erf(x / math.sqrt(2))) / 2
@@ -119,7 +124,8 @@ def layer_parameters(D: int, F: int) -> int: ...
 check(
     [layer_parameters(256, 1024), layer_parameters(768, 3072)] if layer_parameters(256, 1024) else None,
     [sum(parameter.numel() for parameter in layer.parameters()), 7_087_872],
-    "4 (D² + D) + (D F + F) + (F D + D) + 4 D",
+    "Count a matrix with its bias: rows × columns, and one number a row.",
+    "Query, key, value and output are D × D; the feed-forward matrices are F × D and D × F; a LayerNorm has 2 D.",
 )
 
 # %% tags=["solution"]
@@ -187,7 +193,8 @@ lens = ...
 check(
     lens,
     [checkpoint.tokenizer.token(int(head(s[mask], bert.embeddings.word.weight).argmax())) for s in states[1:]],
-    "head(state, bert.embeddings.word.weight) gives the logits of one vector.",
+    "Take the vector of [MASK] from each state after the first.",
+    "head(vector, bert.embeddings.word.weight) has the logits; checkpoint.tokenizer.token(int(...)) names the largest.",
 )
 
 # %% tags=["solution"]

@@ -108,7 +108,8 @@ random_tokens = ...
 check(
     None if expected_masks is ... else [expected_masks, predicted_positions, random_tokens],
     [0.8 * round(0.15 * 512), round(0.15 * 512), 0.1 * round(0.15 * 512)],
-    "15% of 512 is 76.8, rounded to 77. 80% of these are [MASK], 10% random.",
+    "First the selected tokens; the shares are shares of these.",
+    "Round 15% of 512, and leave the other two as they come out.",
 )
 
 # %% tags=["solution"]
@@ -166,7 +167,8 @@ uniform_perplexity = ...
 check(
     None if perplexity is ... else [perplexity, uniform_perplexity],
     [math.exp(float(by_torch)), tokenizer.vocab_size],
-    "math.exp(mean), and e to the power of ln 8192.",
+    "Both are e to the power of a loss.",
+    "The loss of guessing uniformly is ln V: what is e to the power of a logarithm?",
 )
 
 # %% tags=["solution"]
@@ -216,7 +218,8 @@ loss_everywhere = ...
 check(
     loss_everywhere,
     torch.nn.functional.cross_entropy(logits_LV, torch.tensor(masked.encoding.ids)),
-    "torch.nn.functional.cross_entropy(logits_LV, the ids before masking)",
+    "The same function as above, with other labels.",
+    "masked.encoding.ids has the ids before masking; make a tensor of them.",
 )
 
 # %% tags=["solution"]

@@ -75,7 +75,8 @@ _expected = tokenizer.encode(*pairs[0][:2])
 check(
     join_pair(_a, _b) and [list(part) for part in join_pair(_a, _b)],
     [list(_expected.ids), list(_expected.token_type_ids)],
-    "tokenizer.cls_id and tokenizer.sep_id; A has two special tokens, B one.",
+    "Put the special tokens in place first, then count how many positions are 0.",
+    "[CLS] and the first [SEP] belong to A, the second [SEP] to B.",
 )
 
 # %% tags=["solution"]
@@ -181,7 +182,12 @@ print(f"\n{int(hits.sum())} of {len(hits)} masked tokens right")
 nsp_loss = ...
 
 # %% tags=["check"]
-check(nsp_loss, out.nsp_loss, "log_softmax(-1), pick the column of each row's label, minus the mean.")
+check(
+    nsp_loss,
+    out.nsp_loss,
+    "From logits to log-probabilities, and of each row the one of its label.",
+    "log_softmax(-1), then index with torch.arange(...) and the labels; the loss is a mean, with a minus.",
+)
 
 # %% tags=["solution"]
 log_probabilities = out.seq_relationship_logits.log_softmax(-1)
@@ -200,7 +206,8 @@ nsp_guess, mlm_guess = ..., ...
 check(
     None if nsp_guess is ... else [nsp_guess, mlm_guess],
     [np.log(2), np.log(tokenizer.vocab_size)],
-    "-ln(1/2), and -ln(1/V): ln 2 and ln V.",
+    "What is -ln p for p = 1/2?",
+    "And for p = 1/V? np.log is the natural logarithm.",
 )
 
 # %% tags=["solution"]

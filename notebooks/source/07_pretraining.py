@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Pretraining
 #
-# From random weights to a model that fills gaps, in about a minute and a half. First the training loop, written out;
+# From random weights to a model that fills gaps, in about two minutes. First the training loop, written out;
 # then the lab's own, with held-out scores, curves, and the change of predictions over training.
 #
 # *In the paper*: Devlin et al. 2018, section 3.1 and appendix A.2. *On the page*: Learn, lesson 7; Train, Pretrain;
 # Runs, panel Training dynamics. *In the code*: `bertviz_lab/training/loop/loop.py`, `training/pretraining/`.
 
 # %% tags=["parameters"]
-STEPS_BY_HAND = 100  # steps of our own loop
+STEPS_BY_HAND = 800  # steps of our own loop
 STEPS = 900  # steps of the lab's
 
 # %%
@@ -20,7 +20,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertviz_lab import BertConfig, BertForPreTraining, PretrainConfig, Tokenizer, interpret, pretrain, show
+from bertviz_lab import (
+    BertConfig,
+    BertForPreTraining,
+    PretrainConfig,
+    Tokenizer,
+    interpret,
+    load_checkpoint,
+    pretrain,
+    show,
+)
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
@@ -47,6 +56,7 @@ data = PretrainingData(
     short_seq_probability=0.1,
     pairs="nsp",
     seed=0,
+    balanced=True,  # as many true as random next sentences
 )
 config = BertConfig.preset("tiny", vocab_size=tokenizer.vocab_size)
 model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0))
@@ -78,6 +88,16 @@ print(f"MLM loss {out.mlm_loss:.2f}, and ln {tokenizer.vocab_size} = {math.log(t
 print(f"NSP loss {out.nsp_loss:.2f}, and ln 2 = {math.log(2):.2f}")
 
 # %% [markdown]
+# A model that has learned how frequent each token is, and nothing of context, does better: its MLM loss is the
+# *unigram entropy*, -Σ p ln p over the shares p of the tokens. Where pairs are balanced, NSP has no such step: without
+# context its loss is ln 2. These two numbers are the baselines that a loop has to leave.
+
+# %%
+shares = corpus.counts(tokenizer.vocab_size) / corpus.tokens
+unigram_entropy = -float((shares[shares > 0] * np.log(shares[shares > 0])).sum())
+print(f"unigram entropy {unigram_entropy:.2f}, ln 2 {math.log(2):.2f}")
+
+# %% [markdown]
 # ## The learning-rate schedule
 #
 # Large steps at the very beginning, when Adam's averages are still empty, can move the weights far off. So the rate
@@ -100,7 +120,9 @@ from bertviz_lab.training.loop.optim import lr_schedule
 check(
     None if schedule(0.05, 0.1) is None else [schedule(p, 0.1) for p in (0.0, 0.05, 0.1, 0.55, 1.0)],
     [lr_schedule(p, 0.1) for p in (0.0, 0.05, 0.1, 0.55, 1.0)],
-    "progress / warmup on the way up, (1 - progress) / (1 - warmup) on the way down.",
+    "Two straight lines: from (0, 0) to (warmup, 1), and from there to (1, 0).",
+    "On the way up it is a fraction of `warmup`; on the way down, what is left, as a fraction of all "
+    "that was left at the peak.",
 )
 
 # %% tags=["solution"]
@@ -131,9 +153,16 @@ for step, batch in zip(range(1, STEPS_BY_HAND + 1), BatchStream(data), strict=Fa
     optimizer.step()  # update
     history.append((float(out.mlm_loss.detach()), float(out.nsp_loss.detach()), float(norm)))
 
-for step in sorted({1, len(history) // 4, len(history) // 2, len(history)} - {0}):
-    mlm, nsp, norm = np.mean(history[max(0, step - 10) : step], axis=0)
+print(f"baselines: MLM loss {unigram_entropy:.2f}, NSP loss {math.log(2):.2f}")
+for step in range(STEPS_BY_HAND // 8 or 1, STEPS_BY_HAND + 1, STEPS_BY_HAND // 8 or 1):
+    mlm, nsp, norm = np.mean(history[max(0, step - 20) : step], axis=0)
     print(f"step {step:>4}: MLM loss {mlm:.2f}, NSP loss {nsp:.2f}, gradient norm {norm:.2f}")
+
+# %% [markdown]
+# First the MLM loss falls to its baseline and stays there for a while: the model knows frequencies, and guesses the
+# same tokens everywhere. Then it leaves the plateau, and NSP leaves ln 2 some hundred steps later. A run that ends *at*
+# the two baselines has learned nothing from context, however smooth its curve looks: train longer, or look for an error
+# in labels and masks. `00_bert_in_150_lines` takes such a loop to the end.
 
 # %% [markdown]
 # ### Exercise 2
@@ -148,7 +177,8 @@ factor_of_large, factor_of_small = ..., ...
 check(
     None if factor_of_large is ... else [factor_of_large, factor_of_small],
     [0.25, 1.0],
-    "Clipping makes the norm 1.0 where it is larger, and does nothing where it is smaller.",
+    "After clipping the first has the norm 1.0.",
+    "A gradient within the limit is left alone.",
 )
 
 # %% tags=["solution"]
@@ -207,7 +237,12 @@ show.learning_curves(rows, "Tiny Town")
 best = ...
 
 # %% tags=["check"]
-check(best, max(row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone"), "max(... for row in rows if ...)")
+check(
+    best,
+    max(row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone"),
+    "Go through `rows`, and keep those of evaluations.",
+    "max(row[...] for row in rows if row['event'] == ...)",
+)
 
 # %% tags=["solution"]
 best = max(row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone")
@@ -216,7 +251,8 @@ best = max(row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone")
 # ## What it learns, and when
 #
 # Snapshots are the weights at steps 0, 1, 2, 5, 10 and so on. The same gap at each of them: first frequencies ("the",
-# "."), then grammar, and last, if there was time, what was said in the sentence before.
+# "."), then the kind of word that fits. *Which* color it is, the sentence before says; copying it takes thousands of
+# steps, which this run does not have. `tiny-town`, the last line, is the same model after 12,000.
 
 # %%
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
@@ -226,6 +262,8 @@ text = "The black kite is new. Ben likes the [MASK] kite."
 for step in snapshots.steps():
     filled = interpret.fill_mask(snapshots.open(step), text, top_k=3)
     print(f"step {step:>5}:", ", ".join(f"{c.token} {c.probability:.0%}" for c in filled.masks[0].candidates))
+filled = interpret.fill_mask(load_checkpoint("tiny-town"), text, top_k=3)
+print("tiny-town: ", ", ".join(f"{c.token} {c.probability:.0%}" for c in filled.masks[0].candidates))
 
 # %% [markdown]
 # The minimal-pair probes test the same systematically: two sentences that differ in one word, of which one is
@@ -240,8 +278,6 @@ show.probes(rows)
 # What was trained is a Hugging Face folder, which `transformers` opens as well (see `10_transformers`).
 
 # %%
-from bertviz_lab import load_checkpoint
-
 trained = load_checkpoint(run / "model")
 interpret.fill_mask(trained, "The dog [MASK] in the garden.", top_k=3).masks[0].candidates
 
@@ -249,5 +285,5 @@ interpret.fill_mask(trained, "The dog [MASK] in the garden.", top_k=3).masks[0].
 # ## Where to go on
 #
 # - `08_fine_tuning`: a trained model applied to a task.
-# - Train longer: the shipped `tiny-town` had 12,000 steps (11 minutes on one thread) and copies colors.
+# - Train longer: the shipped `tiny-town` had 12,000 steps (11 minutes on one thread).
 # - `docs/recipes.md`: a text of your own, and the recipes of the papers.

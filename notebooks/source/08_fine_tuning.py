@@ -65,7 +65,12 @@ print(f"{new:,} new parameters of {total:,}")
 new_parameters = ...
 
 # %% tags=["check"]
-check(new_parameters, new, "A row of D weights and one bias for each label.")
+check(
+    new_parameters,
+    new,
+    "What does a linear layer need for each of its outputs?",
+    "A row of weights, as many as the input has numbers, and one bias, for each label.",
+)
 
 # %% tags=["solution"]
 new_parameters = config.hidden_size * config.num_labels + config.num_labels
@@ -158,7 +163,8 @@ _ids = torch.tensor([tokenizer.encode(mine).ids])
 check(
     probabilities,
     model.eval()(_ids).logits[0].softmax(-1).detach(),
-    "model.eval(), ids of shape (1, tokens), .logits[0].softmax(-1).",
+    "A batch of one: the ids need a first dimension. Dropout has to be off.",
+    "torch.tensor([tokenizer.encode(mine).ids]), and softmax over the last dimension of the logits.",
 )
 
 # %% tags=["solution"]
@@ -221,7 +227,8 @@ accuracy_of_all, recall_of_first = ..., ...
 check(
     None if accuracy_of_all is ... else [accuracy_of_all, recall_of_first],
     [results.report.accuracy, results.report.per_class[0].recall],
-    "The diagonal over everything; the first cell over its row.",
+    "Rows are true labels: correct predictions are on the diagonal.",
+    "confusion.trace() sums the diagonal; a recall looks at one row.",
 )
 
 # %% tags=["solution"]

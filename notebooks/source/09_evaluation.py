@@ -66,7 +66,9 @@ _class = classification_report(truth, predicted, names).per_class[1]
 check(
     None if f1 is ... else [precision, recall, f1],
     [_class.precision, _class.recall, _class.f1],
-    "hits = ((predicted == 1) & (truth == 1)).sum(); F1 = 2 p r / (p + r).",
+    "First count the hits: predicted 1, and truly 1.",
+    "Precision divides them by the predictions of 1, recall by the true ones; the harmonic mean of p and "
+    "r is 2 p r / (p + r).",
 )
 
 # %% tags=["solution"]
@@ -120,7 +122,12 @@ print(f"ECE {measured.ece:.3f}")
 ece = ...
 
 # %% tags=["check"]
-check(ece, measured.ece, "sum(b.count * abs(b.confidence - b.accuracy) for b in measured.bins) / len(examples)")
+check(
+    ece,
+    measured.ece,
+    "A mean over the predictions: a bin with twice as many counts twice.",
+    "Sum b.count times the distance over measured.bins, then divide once.",
+)
 
 # %% tags=["solution"]
 ece = sum(b.count * abs(b.confidence - b.accuracy) for b in measured.bins) / len(examples)
@@ -188,7 +195,9 @@ from bertviz_lab.metrics.squad import answer_f1
 check(
     answer_score,
     answer_f1("the red kite", ["a red paper kite"]),
-    "2 of 2 predicted words are right, 2 of 3 true ones found.",
+    "Drop the articles, then count words.",
+    "How many of the predicted words are in the truth, and how many of the true ones are predicted? F1 "
+    "is the harmonic mean.",
 )
 
 # %% tags=["solution"]

@@ -88,18 +88,127 @@ name_of_mixing_matrix = ...
 check(
     name_of_mixing_matrix,
     "bert.encoder.layer.0.attention.output.dense.weight",
-    "Not the feed-forward network's: it is inside of attention, and square.",
+    "It belongs to attention, not to the feed-forward network, and has as many rows as columns.",
+    "Query, key and value come before the softmax; this one comes after it.",
 )
 
 # %% tags=["solution"]
 name_of_mixing_matrix = "bert.encoder.layer.0.attention.output.dense.weight"
 
+# %% [markdown]
+# Whether it is the same matrix can be computed: of all tensors of that layer, one equals ours bit for bit.
+
 # %%
-assert torch.equal(
-    state["bert.encoder.layer.0.attention.output.dense.weight"],
-    ours.model.bert.encoder.layers[0].attention.output.weight,
+mixing = ours.model.bert.encoder.layers[0].attention.output.weight
+print(sum(tensor.shape == mixing.shape and torch.equal(tensor, mixing) for tensor in state.values()), "tensor is equal")
+
+# %% [markdown]
+# ## Their code, file by file
+#
+# All of BERT in `transformers` is in one file, `models/bert/modeling_bert.py`. The cells below print the *installed*
+# source of both, theirs first, so that what you read is what runs. It is the same computation under other names:
+#
+# | `transformers` | here | what it computes |
+# |---|---|---|
+# | `BertEmbeddings` | `model/embeddings.py` | token + segment + position, LayerNorm, dropout |
+# | `BertSelfAttention`, `eager_attention_forward` | `model/attention.py` | scores, softmax, context |
+# | `BertSelfOutput`, `BertIntermediate`, `BertOutput` | `model/encoder.py` | residuals, LayerNorm, feed-forward |
+# | `BertEncoder` | `Encoder` in `model/encoder.py` | the stack |
+# | `BertPooler`, `BertModel` | `model/bert.py` | masks, the stack, the pooled [CLS] |
+# | `BertForSequenceClassification`, `BertLMPredictionHead` | `model/heads.py` | a task's head and its loss |
+
+# %%
+import inspect
+import textwrap
+
+from transformers.models.bert import modeling_bert
+
+from bertviz_lab.model import attention, bert, embeddings, encoder, heads
+
+
+def compare_source(*functions) -> None:
+    """Print the source of functions, without their docstrings, one after the other."""
+    for function in functions:
+        source = textwrap.dedent(inspect.getsource(function))
+        if function.__doc__:
+            source = source.replace(inspect.getdoc(function).split("\n")[0], "...")
+        print(f"# {function.__module__}.{function.__qualname__}\n{source}")
+
+
+compare_source(modeling_bert.BertEmbeddings.forward, embeddings.Embeddings.forward)
+
+# %% [markdown]
+# Three lookups, a sum, LayerNorm, dropout. Theirs adds the segments before the positions; floating-point sums depend on
+# the order, which is one of the places where the last bit may differ. Their buffers `position_ids` and `token_type_ids`
+# are what is taken where the caller gives none.
+
+# %%
+compare_source(modeling_bert.BertSelfAttention.forward, modeling_bert.eager_attention_forward)
+compare_source(attention.SelfAttention.forward)
+
+# %% [markdown]
+# Both have the formula (`eager` there, `explicit` here) next to a fused kernel, which they choose by
+# `attn_implementation`. Their mask is a number that is *added* to the scores, 0 or the smallest there is; ours is
+# boolean and replaces them. After the softmax both give hidden tokens the weight 0. The cache of keys and values is
+# for decoders.
+
+# %%
+part = modeling_bert
+compare_source(part.BertSelfOutput.forward, part.BertIntermediate.forward, part.BertOutput.forward)
+compare_source(part.BertLayer.feed_forward_chunk, encoder.EncoderLayer.forward)
+
+# %% [markdown]
+# What is one class here is four there, by the names of Google's checkpoint: `attention.output.dense` mixes the heads,
+# `intermediate.dense` widens, `output.dense` narrows. Post-norm is the line `LayerNorm(hidden_states + input_tensor)`,
+# twice. Chunking computes the feed-forward network for a part of the tokens at a time, which it may, since it looks at
+# one token.
+
+# %%
+compare_source(modeling_bert.BertModel.forward, bert.BertModel.forward)
+
+# %% [markdown]
+# Embeddings, mask, encoder, pooler: four calls. The decorators above theirs collect hidden states and attention weights
+# through hooks; ours are returned by each layer.
+
+# %%
+compare_source(modeling_bert.BertPooler.forward, bert.BertModel.pool)
+compare_source(modeling_bert.BertForSequenceClassification.forward)
+compare_source(heads.BertForSequenceClassification.classify, heads.LabelHead.forward)
+
+# %% [markdown]
+# `outputs[1]` is the pooled `[CLS]`; dropout, one linear layer, and a loss that the configuration's `problem_type`
+# chooses, or, where it is not set, the type of the labels. Both classifiers, from one file:
+
+# %%
+classifier = load_checkpoint("sentiment-mini")
+their_classifier = transformers.BertForSequenceClassification.from_pretrained(classifier.path).eval()
+film = transformers.AutoTokenizer.from_pretrained(classifier.path)("A slow film, and I loved it.", return_tensors="pt")
+label = torch.tensor([1])
+with torch.no_grad():
+    x, y = (model(**film, labels=label) for model in (classifier.model, their_classifier))
+print("logits", x.logits.tolist(), y.logits.tolist(), f"losses {x.loss:.6f} and {y.loss:.6f}")
+assert difference(x.logits, y.logits) < 1e-3
+
+# %% [markdown]
+# ### Exercise 2
+#
+# Their `BertModel` can be taken apart: call its parts in order, and get its `pooler_output`. Fill in the dots, with
+# `theirs.bert.embeddings`, `.encoder` and `.pooler`. (There is no padding in one text, so no mask is needed.)
+
+# %%
+pooled = ...
+
+# %% tags=["check"]
+check(
+    pooled,
+    theirs.bert(**inputs).pooler_output,
+    "The output of each part is the input of the next.",
+    "embeddings takes input_ids= and token_type_ids=; the encoder's result has last_hidden_state.",
 )
-print("equal, bit for bit")
+
+# %% tags=["solution"]
+embedded = theirs.bert.embeddings(input_ids=inputs["input_ids"], token_type_ids=inputs["token_type_ids"])
+pooled = theirs.bert.pooler(theirs.bert.encoder(embedded).last_hidden_state)
 
 # %% [markdown]
 # ## Loss and gradients
@@ -179,7 +288,7 @@ with torch.no_grad():
     )
 
 # %% [markdown]
-# ### Exercise 2
+# ### Exercise 3
 #
 # BERT-base has V = 30,522 entries, P = 512 positions, 2 segments, D = 768, 12 layers of 7,087,872 parameters, and a
 # pooler (D² + D). How many parameters has the bare model? (LayerNorm after the embeddings: 2 D.)
@@ -191,7 +300,11 @@ bert_base = ...
 with torch.device("meta"):  # shapes without memory
     _bert_base = transformers.BertModel(transformers.BertConfig())
 check(
-    bert_base, sum(p.numel() for p in _bert_base.parameters()), "(V + P + 2) D + 2 D + 12 layers + D² + D", tolerance=0
+    bert_base,
+    sum(p.numel() for p in _bert_base.parameters()),
+    "Three tables, a LayerNorm, the layers, the pooler.",
+    "Each row of a table has D numbers; how many rows have the three together?",
+    tolerance=0,
 )
 
 # %% tags=["solution"]

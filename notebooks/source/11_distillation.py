@@ -66,7 +66,8 @@ _a, _b = torch.randn(2, 3, 10, generator=torch.Generator().manual_seed(0)).unbin
 check(
     soft_target_loss(_a, _b, 2.0),
     distillation.soft_target_loss(_a, _b, 2.0),
-    "p = softmax(teacher / T), log_q = log_softmax(student / T).",
+    "Divide both by T before the softmax; the teacher's is the p of the formula.",
+    "log_softmax is more exact than the logarithm of softmax; T² comes last.",
 )
 
 # %% tags=["solution"]
@@ -133,7 +134,9 @@ gain = ...
 
 # %% tags=["check"]
 _last = [[row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone"][-1] for rows in (from_teacher, from_text)]
-check(gain, 100 * (_last[0] - _last[1]), "100 times the difference of the two shares.")
+check(
+    gain, 100 * (_last[0] - _last[1]), "The last evaluation of each list; then a difference.", "A share of 0.25 is 25%."
+)
 
 # %% tags=["solution"]
 accuracies = [
@@ -177,7 +180,8 @@ divergences = ...
 check(
     divergences,
     [float(distillation.soft_target_loss(logits[None], logits_V[None], 1.0)) for logits in student_logits],
-    "Your soft_target_loss with T = 1 on logits[None] and logits_V[None], for each of student_logits.",
+    "You have written this divergence already: exercise 1, with T = 1.",
+    "It takes (positions, vocabulary): give each vector a first dimension with [None].",
 )
 
 # %% tags=["solution"]

@@ -77,7 +77,12 @@ copying = ...
 
 # %% tags=["check"]
 _heads = patching.effects("head")
-check(copying, tuple(int(at) for at in np.unravel_index(_heads.argmax(), _heads.shape)), "The largest patching effect.")
+check(
+    copying,
+    tuple(int(at) for at in np.unravel_index(_heads.argmax(), _heads.shape)),
+    "Which head brings the prediction back when it is patched?",
+    "patching.effects('head') is (layers, heads); np.unravel_index finds the place of argmax().",
+)
 
 # %% tags=["solution"]
 effects = patching.effects("head")
@@ -136,7 +141,12 @@ show.head_search(found)
 more = ...
 
 # %% tags=["check"]
-check(more, round(float((found.weights - found.expected).max()), 2), "`found.lift` has it for each head.")
+check(
+    more,
+    round(float((found.weights - found.expected).max()), 2),
+    "`found.weights` and `found.expected` have a number for each head.",
+    "The largest of their differences; or look what `found.lift` is.",
+)
 
 # %% tags=["solution"]
 more = round(float(found.lift.max()), 2)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import warnings
 
-SOURCE = "bertviz-lab"  # or "git+https://..." of a repository, or the path of a wheel that you uploaded
+SOURCE = "git+https://github.com/bertviz-lab/bertviz-lab"  # or the path of a wheel that you uploaded
 
 if importlib.util.find_spec("bertviz_lab") is None:
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE], check=True)
