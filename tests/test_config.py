@@ -290,8 +290,9 @@ def test_the_papers_recipe_is_the_papers():
 
 def test_older_runs_and_other_versions_are_read_for_what_is_known():
     body = PretrainConfig(corpus=("a",)).to_dict()
-    older = PretrainConfig.from_dict({k: v for k, v in body.items() if k not in ("shallow_share", "unigram_bias")})
-    assert (older.shallow_share, older.unigram_bias) == (0, False)
+    added = ("shallow_share", "unigram_bias", "balanced_pairs")
+    older = PretrainConfig.from_dict({name: value for name, value in body.items() if name not in added})
+    assert (older.shallow_share, older.unigram_bias, older.balanced_pairs) == (0, False, False)
     body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
     del body["dropout"]
     assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)

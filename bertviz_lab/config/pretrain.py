@@ -148,6 +148,12 @@ class PretrainConfig(TrainingConfig):
         "With NSP: fraction of the examples that are one text without a second, of one sentence or more",
         by=COMMAND,
     )
+    balanced_pairs: bool = sequences(
+        True,
+        "Balanced pairs",
+        "With NSP: as many true as random next sentences; off, as Google's code draws them, which has more random ones",
+        by=COMMAND,
+    )
 
     batch_size: Annotated[int, 1, 65_536] = optimization(
         16, "Batch size", "Sequences per optimizer step; larger batches are less noisy and slower"
@@ -272,7 +278,7 @@ class PretrainConfig(TrainingConfig):
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
         """As `TrainingConfig.from_dict`; for older runs, what was not optional yet is as it was."""
-        return super().from_dict({"shallow_share": 0.0, "unigram_bias": False, **body})
+        return super().from_dict({"shallow_share": 0.0, "unigram_bias": False, "balanced_pairs": False, **body})
 
     @property
     def time_budget_seconds(self) -> float | None:

@@ -91,15 +91,32 @@ class BatchStream(Iterator[BatchT]):
 
 
 def batches_by_length(
-    lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator
+    lengths: NDArray[np.int64],
+    batch_size: int,
+    rng: np.random.Generator,
+    groups: NDArray[np.int64] | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield indices of shuffled rows, cut into batches of similar length, the batches shuffled again."""
+    """Yield indices of shuffled rows, cut into batches of similar length, the batches shuffled again.
+
+    `lengths` is (rows,). With `groups`, (rows,), every batch has its share of each group.
+    """
     pool = batch_size * _POOL_BATCHES
+    groups = np.zeros_like(lengths) if groups is None else groups
     for start in range(0, len(lengths), pool):
-        rows = start + np.argsort(lengths[start : start + pool], kind="stable")
+        rows = start + order_in_groups(lengths[start : start + pool], groups[start : start + pool])
         batches = [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
         for index in rng.permutation(len(batches)):
             yield batches[index]
+
+
+def order_in_groups(keys: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return indices, (rows,), by which each group is sorted by its keys and evenly spread over the others."""
+    place = np.empty(len(keys))
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
+        rows = rows[np.argsort(keys[rows], kind="stable")]
+        place[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
+    return np.argsort(place, kind="stable")
 
 
 def padded_width(lengths: NDArray[np.int64]) -> int:

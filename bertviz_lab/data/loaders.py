@@ -34,7 +34,7 @@ class MLMBatches:
 
     Each batch holds `input_ids`, `attention_mask`, `token_type_ids` and `labels`, all (batch, tokens); labels are -100
     where nothing is predicted. With sentence pairs it also holds `next_sentence_label`, (batch,): 0 for the true next
-    sentence, 1 for a random one, as in `transformers`.
+    sentence, 1 for a random one, as in `transformers`, and -100 for one text without a second.
     """
 
     data: PretrainingData
@@ -102,7 +102,8 @@ def mlm_batches(
         mask_probability: fraction of the tokens that is predicted.
         nsp: build sentence pairs. A corpus of one document has no random next sentence to draw, and documents of one
             sentence have no true one: then the batches have no `next_sentence_label`.
-        balanced: draw as many true as random next sentences. Google's code draws more random ones.
+        balanced: draw as many true as random next sentences; where too many sentences have no next one, the rest of
+            them are one text without a second. Google's code draws more random ones.
         seq_len: longest sequence in tokens, [CLS] and [SEP] included.
         whole_word: mask all subwords of a word together.
         seed: of shuffling, pairing and masking.

@@ -36,7 +36,8 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.loaders import write_rows
-from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, LABEL, plan_epoch
+from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.sentence_pairs import B_END, B_START, IS_NEXT, IS_RANDOM, LABEL, NO_LABEL, plan_epoch
 from tests.data.support import corpus_of_ids
 from tests.training.finetuning.support import TASKS, examples
 
@@ -111,15 +112,28 @@ def test_a_run_without_a_text_is_refused_before_it_writes(run, tmp_path, monkeyp
 
 @pytest.mark.parametrize("seq_len", [12, 40, 128])
 @pytest.mark.parametrize("sentences", [(2, 3), (2, 30), (1, 6)])
-def test_balanced_pairs_are_half_true_and_half_random(seq_len, sentences):
+def test_balanced_pairs_are_half_true_and_half_random_in_every_batch(tokenizer, seq_len, sentences):
     rng = np.random.default_rng(1)
     lengths = [[int(n) for n in rng.integers(3, 30, rng.integers(*sentences))] for _ in range(300)]
     corpus = corpus_of_ids([[[1] * n for n in document] for document in lengths])
     view = corpus.select(np.arange(corpus.documents))
-    labels = np.concatenate([t[:, LABEL] for t in plan_epoch(view, rng, seq_len=seq_len, balanced=True)])
-    assert (labels == IS_NEXT).mean() == pytest.approx(0.5, abs=0.02)
-    pairs = sum(len(document) // 2 for document in lengths)
-    assert len(labels) > (0.8 if seq_len == 12 else 0.1) * pairs
+    data = PretrainingData(view, tokenizer, masking_rule(tokenizer), seq_len, 32, 0.1, "nsp", 1, balanced=True)
+    batches = [batch[:, LABEL] for batch in data.epoch(0)]
+    labels = np.concatenate(batches)
+    assert (labels != NO_LABEL).sum() > (0.8 if seq_len == 12 else 0.1) * sum(len(d) // 2 for d in lengths)
+    assert (labels[labels != NO_LABEL] == IS_NEXT).mean() == pytest.approx(0.5, abs=0.005)
+    assert all(abs(int((some == IS_NEXT).sum()) - int((some == IS_RANDOM).sum())) <= 2 for some in batches)
+
+
+def test_sentences_that_no_true_pair_balances_are_texts_without_a_second():
+    corpus = corpus_of_ids([[[1, 1, 1]]] * 20 + [[[1, 1], [1, 1]]] * 5)
+    view = corpus.select(np.arange(corpus.documents))
+    (table,) = plan_epoch(view, np.random.default_rng(0), seq_len=16, balanced=True)
+    counts = {label: int((table[:, LABEL] == label).sum()) for label in (IS_NEXT, IS_RANDOM, NO_LABEL)}
+    assert counts[IS_NEXT] == counts[IS_RANDOM] > 0
+    alone = table[table[:, LABEL] == NO_LABEL]
+    assert len(alone) >= 15
+    assert (alone[:, B_START] == alone[:, B_END]).all()
 
 
 def test_classes_of_strings_are_alphabetical_and_whole_numbers_keep_their_value(tokenizer):

@@ -67,14 +67,15 @@ class PretrainingData:
         how = (self.seq_len, self.short_seq_probability, self.pairs, self.balanced, self.single_share)
         for table in plan_epoch(self.documents, rng, *how):
             lengths = table[:, A_END] - table[:, A_START] + table[:, B_END] - table[:, B_START]
-            for rows in batches_by_length(lengths, self.batch_size, rng):
+            labels = table[:, LABEL] if self.balanced else None
+            for rows in batches_by_length(lengths, self.batch_size, rng, labels):
                 yield table[rows]
 
     def pair_labels(self, most: int) -> NDArray[np.int64]:
         """Return labels of the pairs of the first pass: of its first batches, until there are `most`."""
         labels: list[int] = []
         for rows in self.epoch(0):
-            labels += rows[:, LABEL].tolist()
+            labels += rows[rows[:, LABEL] != IGNORE_INDEX, LABEL].tolist()
             if len(labels) >= most:
                 break
         return np.array(labels, dtype=np.int64)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.data.batches import order_in_groups
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
 
 #: Columns of a table of examples: where A and B start and end in the corpus's ids, and the label of the pair.
@@ -35,9 +36,10 @@ def plan_epoch(
     """Yield one pass over the shuffled documents, as tables of examples, each table shuffled.
 
     Google's code draws more random next sentences than true ones, because a sentence without a successor can only
-    get a random one. With `balanced` each table has as many true as random next sentences; sentences without a
-    successor are dropped where they outnumber the true pairs. Of the "nsp" examples `single_share` are one text without
-    a second, and have no label. Next-sentence pairs need a second document to draw from.
+    get a random one. With `balanced` each table has as many true as random next sentences, and so has any part of it;
+    where sentences without a successor outnumber the true pairs, the rest of them are one text without a second. Of the
+    "nsp" examples `single_share` are so too. Such examples have no label. Next-sentence pairs need a second document to
+    draw from.
     """
     order = rng.permutation(len(documents))
     for start in range(0, len(order), _SHARD):
@@ -73,11 +75,11 @@ class _Coin:
 
 
 def _balanced(table: Examples) -> Examples:
-    """Drop examples of the more frequent label until it leads by at most one."""
-    labels = table[:, LABEL]
-    kept = 1 + min((labels == IS_NEXT).sum(), (labels == IS_RANDOM).sum())
-    rank = np.where(labels == IS_NEXT, np.cumsum(labels == IS_NEXT), np.cumsum(labels == IS_RANDOM))
-    return table[rank <= kept]
+    """Leave the second text out of random pairs that outnumber the true ones, and mix both kinds evenly."""
+    is_random = table[:, LABEL] == IS_RANDOM
+    surplus = is_random & (np.cumsum(is_random) > (table[:, LABEL] == IS_NEXT).sum())
+    table[surplus, B_START:] = 0, 0, NO_LABEL
+    return table[order_in_groups(np.arange(len(table)), table[:, LABEL])]
 
 
 def _pairs(

@@ -14,6 +14,7 @@ from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.sentence_pairs import IS_RANDOM
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
@@ -78,7 +79,7 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
                 mlm.add(mlm_logits, batch.labels)
             if nsp_logits is not None and batch.next_sentence_label is not None:
                 nsp.add(nsp_logits, batch.next_sentence_label)
-                random_pairs += int(batch.next_sentence_label.sum())
+                random_pairs += int((batch.next_sentence_label == IS_RANDOM).sum())
     scores = mlm.means("mlm") | nsp.means("nsp")
     if nsp.count:  # of a share of independent pairs
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
@@ -97,10 +98,10 @@ def evaluate_text(
 ) -> dict[str, float]:
     """Return scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
 
-    `task` is "mlm", "nsp" or, in one pass, "mlm+nsp". `seq_len` is 128 where none is given, or fewer if
-    the model was trained on fewer. `on_note` hears which files were left out.
-    Raises `InputError` when the model lacks the head, the text has no second document for `nsp`, or `seq_len` leaves no
-    room.
+    `task` is "mlm", "nsp" or, in one pass, "mlm+nsp"; half of the pairs are true next sentences. `seq_len` is 128 where
+    none is given, or fewer if the model was trained on fewer. `on_note` hears which files were left out.
+    Raises `InputError` when the model lacks the head, the text has no second document or no two sentences in one for
+    `nsp`, or `seq_len` leaves no room.
     """
     if seq_len is not None and seq_len < SHORTEST_SEQUENCE:
         raise InputError(f"A length of {seq_len} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
@@ -119,8 +120,11 @@ def evaluate_text(
             on_note(sentence)
         if "nsp" in task and corpus.documents < 2:
             raise InputError("The text is one document; random next sentences need at least two.")
+        documents = corpus.select(np.arange(corpus.documents))
+        if "nsp" in task and not documents.has_sentence_pairs:
+            raise InputError("Every document is a single sentence, so no sentence has a next one.")
         data = PretrainingData(
-            documents=corpus.select(np.arange(corpus.documents)),
+            documents=documents,
             tokenizer=checkpoint.tokenizer,
             rule=masking_rule(checkpoint.tokenizer),
             seq_len=min(seq_len or min(128, checkpoint.trained_length or 128), positions),
@@ -128,6 +132,7 @@ def evaluate_text(
             short_seq_probability=0.1,
             pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
             seed=seed,
+            balanced=True,
         )
         hardware = choose_hardware("fp32")
         batches = eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000))

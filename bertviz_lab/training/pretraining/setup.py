@@ -88,6 +88,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         pairs=pairs,
         seed=config.seed,
         repeat_after=_DUPE_FACTOR if config.masking == "static" else None,
+        balanced=config.balanced_pairs,
         single_share=config.single_share,
     )
     # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
@@ -109,8 +110,7 @@ def baselines(counts: np.ndarray, tokenizer: Tokenizer, data: RunData) -> dict[s
 
     Of masked tokens: the uniform baseline ln V, and by token frequency (`counts`, (vocab,)) the unigram entropy and the
     share of the most frequent one. Of pairs: the uniform baseline ln 2, and of the held-out pairs the entropy of the
-    labels and the share of the more frequent label. There are more random pairs than next ones in short sequences:
-    where one sentence fills A's room, the next one cannot follow it (google-research/bert).
+    labels and the share of the more frequent label: a half, but in runs without `balanced_pairs`.
     """
     share = _shares(counts)
     values = {

@@ -101,6 +101,7 @@ def test_a_text_file_is_scored_the_same_each_time(task, kind, tokenizer, tmp_pat
     checkpoint = Checkpoint(model, tokenizer, model.config, name="small")
     scores = evaluate_text(checkpoint, [str(text)], task)
     assert scores.keys() - {"nsp_accuracy_se", "nsp_majority"} == {f"{task}_loss", f"{task}_accuracy"}
+    assert scores.get("nsp_majority", 0.5) == pytest.approx(0.5, abs=0.01)
     assert evaluate_text(checkpoint, [str(text)], task) == scores
     assert evaluate_text(checkpoint, [str(text)], task, seed=1) != scores
 
@@ -114,6 +115,9 @@ def test_what_cannot_be_scored_is_refused(tokenizer, tmp_path):
     model = build(PRETRAINING)
     with pytest.raises(InputError, match="at least two"):
         evaluate_text(Checkpoint(model, tokenizer, model.config, name="small"), [str(text)], "nsp")
+    (tmp_path / "single.txt").write_text("One sentence.\n\nAnother one.\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no sentence has a next one"):
+        evaluate_text(Checkpoint(model, tokenizer, model.config), [str(tmp_path / "single.txt")], "nsp")
     for length in (-1, 0, 7):
         with pytest.raises(InputError, match=f"A length of {length} tokens is too short; choose at least 8"):
             evaluate_text(Checkpoint(model, tokenizer, model.config, name="small"), [str(text)], "mlm", seq_len=length)
