@@ -20,7 +20,6 @@ import torch
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import RESULTS, arguments, machine, report
 from benchmarks.recipes.scores import (
-    bits_per_character,
     held_out_passages,
     sentiment_probe,
     unigram_bits_per_character,
@@ -30,6 +29,7 @@ from benchmarks.recipes.training import EVERYTHING, train
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant, suited
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.training.pretraining.word_scores import bits_per_character
 
 RUNS = RESULTS / "recipe_sweep.jsonl"
 _BASE_SEEDS, _LEADERS, _LEADERS_SEEDS = 3, 6, 2

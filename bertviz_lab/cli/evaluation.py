@@ -37,6 +37,11 @@ def add_commands(command: AddCommand) -> None:
     length = "Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp"
     evaluate.add_argument("--seq-len", type=int, help=length)
     evaluate.add_argument(
+        "--balanced-pairs",
+        action=argparse.BooleanOptionalAction,
+        help="NSP on as many true as random next sentences, or as Google draws them (default: as it was trained)",
+    )
+    evaluate.add_argument(
         "--seed", type=int, default=0, help="Seed of the masking, or the first one of a suite's runs (default: 0)"
     )
     add_options(evaluate, FinetuneConfig, READING)
@@ -92,7 +97,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     elif options.seed < 0:
         raise InputError("--seed is a whole number from 0 on.")
     else:
-        more = {"seq_len": length, "seed": options.seed, "on_note": remarks.append}
+        more = {"seq_len": length, "seed": options.seed, "balanced": options.balanced_pairs, "on_note": remarks.append}
         scores = evaluate_text(model, options.data, options.task, **more)
     names = {name: NAMES.get(name, name.replace("_", " ")) for name in scores}
     width = max(map(len, names.values()))

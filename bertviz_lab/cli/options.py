@@ -11,7 +11,7 @@ from bertviz_lab.config.options import choices_of, grouped_options, kind_of
 #: Options of all commands that are files, folders, or names that may be those of folders.
 _PATHS = (
     *("out", "data", "corpus", "train", "eval", "test", "model", "init_from", "teacher", "tokenizer", "like"),
-    *("runs_dir", "auth_file", "corrections", "corrected"),
+    *("runs_dir", "auth_file", "corrections", "corrected", "add_vocabulary"),
 )
 
 

@@ -150,9 +150,6 @@ class FinetuneConfig(TrainingConfig):
     evals_per_epoch: Annotated[int, 1, 1000] = reporting(
         2, "Evaluations per epoch", "How often the held-out set is evaluated in an epoch"
     )
-    patience: Annotated[int, 0, 1000] = reporting(
-        0, "Early-stopping patience", "Evaluations without improvement before stopping; 0 is off"
-    )
     grid: str = reporting(
         "none",
         "Hyperparameter search",

@@ -84,6 +84,9 @@ class BertConfig:
     #: What the head over a pair was pretrained on where that is not the family's own: "sop" for a BERT that was
     #: pretrained on sentence order; "" for the family's own.
     pair_objective: Literal["", "nsp", "sop"] = ""
+    #: Whether half of the pairs of NSP were true next sentences; None where Google's code drew them, which has more
+    #: random ones. A model is scored on such pairs as it was trained on.
+    balanced_pairs: bool | None = None
 
     # The families (docs/families.md). What BERT does is the default of each setting.
     model_type: str = _choice("bert", FAMILIES)

@@ -254,6 +254,9 @@ class TrainingConfig:
     seed: Annotated[int, 0, 2**31 - 1] = reporting(
         0, "Seed", "Seed of every random stream: the same seed repeats the same run"
     )
+    patience: Annotated[int, 0, 1000] = reporting(
+        0, "Early-stopping patience", "Evaluations without improvement before stopping; 0 is off"
+    )
     checkpoint_every: Annotated[float, 0.1, 86_400.0] = reporting(
         60.0, "Checkpoint every", "Seconds between checkpoints", by=COMMAND
     )

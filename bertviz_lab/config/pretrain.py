@@ -35,6 +35,9 @@ sequences = partial(option, group="Sequences and masking")
 architecture, teaching = partial(option, group="Architecture"), partial(option, group="Distillation")
 
 
+_MOST_ADDED = 50_000  # pieces of a vocabulary
+
+
 @dataclass(frozen=True)
 class PretrainConfig(TrainingConfig):
     """Everything that decides a pretraining run; saved as the run's `config.json`, enough to repeat it.
@@ -45,7 +48,7 @@ class PretrainConfig(TrainingConfig):
     #: What may change when a run is resumed: its length, its learning rate, where and how often it reports.
     adjustable: ClassVar[frozenset[str]] = frozenset(
         "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps gradient_checkpointing compile "
-        "threads eval_every checkpoint_every keep_checkpoints snapshot_room probes tracker".split()
+        "threads patience eval_every checkpoint_every keep_checkpoints snapshot_room probes tracker".split()
     )
 
     corpus: tuple[str, ...] = main(
@@ -63,6 +66,13 @@ class PretrainConfig(TrainingConfig):
     )
     init_from: str = main(
         "", "Start from", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
+    )
+    add_vocabulary: str = main(
+        "",
+        "New words",
+        "With --init-from: add this many pieces to its vocabulary, those that save the most tokens of the text, or the "
+        "words of a file, one a line",
+        examples=("200", "500", "1000", "2000"),
     )
     preset: str = main(
         "mini", "Model size", "Layers x hidden size; a larger model learns more and trains more slowly", choices=SIZES
@@ -248,6 +258,11 @@ class PretrainConfig(TrainingConfig):
             raise InputError("`init_from` brings its model's family; leave `family` out.")
         if given and self.tokenizer:
             raise InputError(f"{given} brings its model's tokenizer; leave `tokenizer` out.")
+        object.__setattr__(self, "add_vocabulary", str(self.add_vocabulary))
+        if self.add_vocabulary and (not self.init_from or self.teacher):
+            raise InputError("`add_vocabulary` adds to the vocabulary of a model that is trained on: use `init_from`.")
+        if self.add_vocabulary.lstrip("-").isdecimal() and not 1 <= int(self.add_vocabulary) <= _MOST_ADDED:
+            raise InputError(f"`add_vocabulary` is a number between 1 and {_MOST_ADDED:,}, or a file of words.")
         if self.width_factor > 1 and not self.init_from:
             raise InputError("`width_factor` makes a trained model wider; name it with `init_from`.")
         if 0 < self.short_seq_len < SHORTEST_SEQUENCE:
@@ -284,6 +299,11 @@ class PretrainConfig(TrainingConfig):
     def time_budget_seconds(self) -> float | None:
         """Length of the run in seconds, or None where the number of steps decides."""
         return None if self.steps is not None else parse_duration(self.time_budget)
+
+    @property
+    def added_pieces(self) -> int:
+        """How many pieces the vocabulary gains at most; 0 where a file names the words, or none are added."""
+        return int(self.add_vocabulary) if self.add_vocabulary.isdecimal() else 0
 
     def model_config(self, vocab_size: int) -> BertConfig:
         """Return the model this run trains, for the vocabulary its tokenizer turned out to have."""

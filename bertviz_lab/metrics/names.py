@@ -16,7 +16,7 @@ METRICS = {
 }
 
 _LOSSES = ("loss", "mlm_loss", "nsp_loss", "rtd_loss")
-_PLAIN = (*_LOSSES, "mrr", "mcc", "spearman", "pearson", "mae", "mse", "best_f1_threshold")
+_PLAIN = (*_LOSSES, "mrr", "mcc", "spearman", "pearson", "mae", "mse", "best_f1_threshold", "bits_per_character")
 
 
 def format_score(name: str, value: float) -> str:

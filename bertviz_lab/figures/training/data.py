@@ -13,6 +13,7 @@ from bertviz_lab.figures.payload import Payload, message_payload, to_json
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.corpora.health_report import HealthReport
     from bertviz_lab.data.tasks.task_report import ClassCount, LengthHistogram, TaskReport
+    from bertviz_lab.tokenization.added_pieces import NewPiece
 
 
 def health_payload(report: "HealthReport", name: str) -> Payload:
@@ -211,6 +212,26 @@ def text_item(index: int, text: str, text_b: str | None = None, *, row: dict[str
     texts = [_cut(each, _MAX_CHARACTERS) for each in (text, *filter(None, [text_b]))]
     row = dict(zip(("text", "text_b"), texts, strict=False)) | row
     return {"index": index, "texts": texts, "row": row, **more}
+
+
+def gained_payload(pieces: Sequence["NewPiece"]) -> Payload:
+    """Return the pieces that a vocabulary has gained, by the tokens of the training text that each saves."""
+    useful = sorted(pieces, key=lambda piece: -piece.saved)
+    return bars_payload(
+        [piece.piece for piece in useful],
+        [("tokens saved", [piece.saved for piece in useful])],
+        title="Words gained",
+        number_format=",d",
+        extra_columns=[
+            ("occurrences", [piece.count for piece in useful]),
+            ("was", [" ".join(piece.parts) for piece in useful]),
+        ],
+        sentence=f"The vocabulary has {len(useful):,} new pieces, which save {sum(p.saved for p in useful):,} tokens "
+        "of the text, or of the sample of it that they were chosen by.",
+        note="Each began as the mean of the pieces that it joins. ## marks the continuation of a word.",
+        ranked="most useful pieces",
+        file="words-gained",
+    )
 
 
 def examples_payload(items: Sequence[Item], *, title: str, sentence: str = "", key: str = "") -> Payload:

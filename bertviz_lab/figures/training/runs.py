@@ -25,7 +25,7 @@ _IGNORED = frozenset("threads tracker keep_checkpoints snapshot_room eval_every 
 #: Settings that determine on which text and tokens a run is evaluated.
 _SCORED_ON = frozenset(
     "corpus documents text_field vocab_size tokenizer algorithm lowercase init_from seq_len seed objective "
-    "short_seq_probability".split()
+    "short_seq_probability add_vocabulary balanced_pairs".split()
 )
 
 

@@ -50,6 +50,8 @@ def _arguments(config: RunConfig) -> Iterator[str]:
             yield from map(_file_name, value)
         elif name in ("init_from", "teacher", "tokenizer", "model", "like"):
             yield model_name(value)
+        elif name == "add_vocabulary":
+            yield _file_name(value)
         else:
             yield "tab" if value == "\t" else str(value)
 

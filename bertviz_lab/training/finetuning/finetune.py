@@ -17,7 +17,6 @@ from bertviz_lab.training.finetuning.card import with_test_scores
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.setup import (
     Setup,
-    is_better,
     progress_of,
     seed_statistics,
     settings_of,
@@ -27,6 +26,7 @@ from bertviz_lab.training.finetuning.setup import (
 )
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
+from bertviz_lab.training.loop.early_stopping import is_better
 from bertviz_lab.training.loop.hardware import broadcast_object
 from bertviz_lab.training.loop.optim import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded

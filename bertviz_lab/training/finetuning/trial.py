@@ -21,9 +21,10 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.card import finetuning_card
 from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, ExampleDynamics
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
-from bertviz_lab.training.finetuning.setup import EarlyStopping, Setup, Trial
+from bertviz_lab.training.finetuning.setup import Setup, Trial
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, Prediction, write_predictions
 from bertviz_lab.training.finetuning.tasks.regression import head_state
+from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train

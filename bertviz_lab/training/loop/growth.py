@@ -8,7 +8,7 @@ are zero. Such a layer adds nothing, and in training only its LayerNorms are com
 layers below, a layer that joins begins there, so that the model goes on as it was (Chen et al. 2016, Net2Net).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import torch
@@ -167,6 +167,27 @@ def widened(narrow: nn.Module, factor: int, seed: int = 0) -> nn.Module:
             for parameter in module.norm.parameters():
                 parameter.div_(factor)
     return wide
+
+
+@torch.no_grad()
+def with_more_tokens(model: nn.Module, parts: Mapping[int, Sequence[int]], vocab_size: int) -> nn.Module:
+    """Return a model of `vocab_size` tokens, in training mode; each new id begins as the mean of its `parts`.
+
+    So do the rows of the word embeddings, which are the decoder too, and its bias. `parts` has ids of the old
+    vocabulary; ids without parts are padding, which begins as the mean of all.
+    """
+    assert isinstance(model.config, BertConfig)
+    larger = type(model)(model.config.replace(vocab_size=vocab_size))
+    for name, parameter in larger.named_parameters():
+        weights = model.get_parameter(name)
+        if not name.endswith(("embeddings.word.weight", "mlm.bias")):
+            parameter.copy_(weights)
+            continue
+        padding = weights.mean(0, keepdim=True).expand(vocab_size - len(weights), *weights.shape[1:])
+        parameter.copy_(torch.cat([weights, padding]))
+        for token_id, ids in parts.items():
+            parameter[token_id] = weights[list(ids)].mean(0)
+    return larger
 
 
 def _divided(weight_ON: Tensor, factor: int, generator: torch.Generator) -> Tensor:

@@ -60,7 +60,7 @@ class Task(Protocol[TaskBatchT]):
         return None
 
     def should_stop_early(self) -> bool:
-        """Return whether the scores no longer improve (`training/finetuning/setup.py`); asked after an evaluation."""
+        """Return whether the scores no longer improve (`early_stopping.py`); asked after an evaluation."""
         return False
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.read import fingerprint
 from bertviz_lab.data.pretraining import tokenized_corpus
+from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
@@ -49,6 +50,17 @@ def given_tokenizer(config: PretrainConfig) -> Tokenizer | None:
     return Tokenizer.load(folder) if folder else None
 
 
+def words_to_add(config: PretrainConfig) -> list[str]:
+    """Return the lines of the file of `add_vocabulary`. Raises `InputError` where it cannot be read."""
+    try:
+        return Path(config.add_vocabulary).expanduser().read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"`add_vocabulary` is a number, or a text file (UTF-8) with a word in each line; {config.add_vocabulary!r} "
+            "is neither."
+        ) from error
+
+
 def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = lambda done, total: None) -> str | None:
     """Return a name for what `prepare` makes of a config's text; None for texts that are not kept (see `fingerprint`).
 
@@ -68,6 +80,8 @@ def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = l
     }
     if config.without:
         parts["without"] = config.without
+    if config.add_vocabulary:
+        parts["added"] = config.added_pieces or words_to_add(config)
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 

@@ -94,12 +94,14 @@ def evaluate_text(
     *,
     seq_len: int | None = None,
     seed: int = 0,
+    balanced: bool | None = None,
     on_note: Callable[[str], None] = lambda sentence: None,
 ) -> dict[str, float]:
     """Return scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
 
-    `task` is "mlm", "nsp" or, in one pass, "mlm+nsp"; half of the pairs are true next sentences. `seq_len` is 128 where
-    none is given, or fewer if the model was trained on fewer. `on_note` hears which files were left out.
+    `task` is "mlm", "nsp" or, in one pass, "mlm+nsp". `seq_len` is 128 where none is given, or fewer if
+    the model was trained on fewer. With `balanced` half of the pairs are true next sentences; without, as Google's code
+    draws them; None is as the model was trained. `on_note` hears which files were left out.
     Raises `InputError` when the model lacks the head, the text has no second document or no two sentences in one for
     `nsp`, or `seq_len` leaves no room.
     """
@@ -120,11 +122,11 @@ def evaluate_text(
             on_note(sentence)
         if "nsp" in task and corpus.documents < 2:
             raise InputError("The text is one document; random next sentences need at least two.")
-        documents = corpus.select(np.arange(corpus.documents))
-        if "nsp" in task and not documents.has_sentence_pairs:
+        view = corpus.select(np.arange(corpus.documents))
+        if "nsp" in task and not view.has_sentence_pairs:
             raise InputError("Every document is a single sentence, so no sentence has a next one.")
         data = PretrainingData(
-            documents=documents,
+            documents=view,
             tokenizer=checkpoint.tokenizer,
             rule=masking_rule(checkpoint.tokenizer),
             seq_len=min(seq_len or min(128, checkpoint.trained_length or 128), positions),
@@ -132,7 +134,7 @@ def evaluate_text(
             short_seq_probability=0.1,
             pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
             seed=seed,
-            balanced=True,
+            balanced=bool(checkpoint.config.balanced_pairs if balanced is None else balanced),
         )
         hardware = choose_hardware("fp32")
         batches = eval_batches(data, EvalSize(masked_tokens=100_000, pairs=2_000))

@@ -1,9 +1,10 @@
 """What pretraining asks of a model: masked words, pairs of segments, replaced tokens, at the start each next word."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +12,12 @@ from torch import Tensor, nn
 from bertviz_lab.config import BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.model.weights import load_state
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.growth import ProgressiveStacking
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
@@ -31,6 +34,7 @@ from bertviz_lab.training.pretraining.replaced_tokens import (
     evaluate_replaced_tokens,
     replaced_token_step,
 )
+from bertviz_lab.training.pretraining.word_scores import bits_per_character
 from bertviz_lab.training.runs.events import ProbesDone
 
 
@@ -42,6 +46,7 @@ class PretrainingTask:
     model_config: BertConfig
     tokenizer: Tokenizer
     curriculum: Curriculum
+    progress: Progress
     held_out: PretrainingData
     optimizers: list[torch.optim.Optimizer]
     hardware: Hardware
@@ -50,6 +55,8 @@ class PretrainingTask:
     probe_scorer: ProbeScorer | None = None  # about what the model can do already
     distillation: Distillation | None = None  # from a teacher
     stacking: ProgressiveStacking | None = None  # layers that join while it trains
+    early_stopping: EarlyStopping | None = None  # by the quick evaluations, once the model is trained as it will stay
+    passages: Sequence[str] = ()  # of which a final evaluation tells the bits per character
     start_length: int = 0  # trained length of the model that the run continues from
 
     @property
@@ -112,12 +119,37 @@ class PretrainingTask:
         return list(eval_batches(self.held_out, QUICK_EVAL))
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
-        """Return scores on held-out text: a little of it in training, as much as a decision needs at the end."""
+        """Return scores on held-out text: a little of it in training, as much as a decision needs at the end.
+
+        Early stopping keeps the best of the former.
+        """
+        scores = self._scores(model, final)
+        if self.early_stopping is not None and not final and self.is_settled:
+            self.early_stopping.update(scores, self.progress.step, self.kept_model)
+        return scores
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the causal-LM warm-up is over and all layers train: before that, losses fall and rise by plan."""
+        return not self.curriculum.is_causal and not (self.stacking and self.stacking.is_growing)
+
+    def keep_best(self, model: nn.Module) -> tuple[int, dict[str, float]]:
+        """Give the model the best weights that early stopping has seen, and return their step and their scores."""
+        assert self.early_stopping is not None
+        if self.progress.step != self.early_stopping.last_step or not self.early_stopping.scores:
+            self.early_stopping.update(self._scores(model, final=False), self.progress.step, self.kept_model)
+        load_state(self.kept_model, self.early_stopping.weights)
+        return self.early_stopping.step, self._scores(model, final=True)
+
+    def _scores(self, model: nn.Module, final: bool) -> dict[str, float]:
         self.curriculum.look_ahead()
         batches = eval_batches(self.held_out, FULL_EVAL) if final else self._quick_eval
         if isinstance(self.model, GeneratorAndDiscriminator):
             return evaluate_replaced_tokens(model, batches, self.hardware)
-        return evaluate_pretraining(model, batches, self.hardware)
+        scores = evaluate_pretraining(model, batches, self.hardware)
+        if final and self.passages and not self.hardware.is_sharded:
+            scores["bits_per_character"] = bits_per_character(self.model, self.tokenizer, self.passages)
+        return scores
 
     def save(self, progress: Progress, scores: Mapping[str, float]) -> str:
         """Write the model as a Hugging Face folder, with all that an exact resume needs."""
@@ -127,8 +159,10 @@ class PretrainingTask:
             if generator := self.generator_checkpoint():
                 (fresh / GENERATOR).mkdir()
                 write_checkpoint(generator, fresh / GENERATOR)
-            position = asdict(self.curriculum.position)
-            save_training_state(fresh, progress, tensors, self.hardware, position=position)
+            of_task: dict[str, Any] = {"position": asdict(self.curriculum.position)}
+            if self.early_stopping is not None:
+                of_task["best"] = self.early_stopping.save(fresh)
+            save_training_state(fresh, progress, tensors, self.hardware, **of_task)
 
         self.curriculum.look_ahead()
         if self.hardware.is_main or self.hardware.is_sharded:
@@ -156,4 +190,4 @@ class PretrainingTask:
         return ProbesDone(progress.step, progress.seconds, progress.tokens, self.probe_scorer.probes.name, right)
 
     def should_stop_early(self) -> bool:
-        return False
+        return self.early_stopping is not None and self.early_stopping.should_stop

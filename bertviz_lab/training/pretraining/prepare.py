@@ -27,6 +27,13 @@ from bertviz_lab.data.pretraining.tokenized_corpus import (
 )
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization.added_pieces import (
+    NewPiece,
+    most_useful_pieces,
+    pieces_of_words,
+    with_pieces,
+    write_pieces,
+)
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.runs.events import Preparing
@@ -39,6 +46,7 @@ _LEAST_CHARACTERS = 4_000_000
 _STREAM = "corpus/stream.json"  # how rows are read
 _SAMPLE_CHARACTERS = 200_000  # by which the writing system is recognized
 _LEFT_OUT = "corpus/left_out.json"  # what to know about the text, in sentences
+_ADDED = "corpus/added_vocabulary.json"
 _POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
 _GRACE_SECONDS = 0.5  # that a thread has to end when it is time to stop
 
@@ -125,11 +133,23 @@ def _tokenize(
     Of both there are so many: `count` documents, `available` characters. Returns what does not suit the text.
     """
 
+    pieces: list[NewPiece] = []  # that the vocabulary gains
+
     def train_tokenizer(progress: _Progress) -> Tokenizer:
-        if given := corpus_cache.given_tokenizer(config):
+        given, added = corpus_cache.given_tokenizer(config), config.add_vocabulary
+        if given and not added:
             return given
-        characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
+        characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * (config.added_pieces or config.vocab_size))
         total = int(min(characters, available))
+        if given:
+            text = progress.checked(sentences(characters))
+            words = None if config.added_pieces else corpus_cache.words_to_add(config)
+            pieces.extend(
+                most_useful_pieces(given, text, config.added_pieces)
+                if words is None
+                else pieces_of_words(given, words, text)
+            )
+            return with_pieces(given, pieces)
         return Tokenizer.train(
             progress.checked(sentences(characters)),
             vocab_size=config.vocab_size,
@@ -141,6 +161,8 @@ def _tokenize(
     def tokenize(progress: _Progress) -> None:
         tokenizer.save(folder / "tokenizer")
         saved, corpus = Tokenizer.load(folder / "tokenizer"), folder / "corpus"
+        if pieces:  # before the corpus, which is prepared once it is whole
+            write_pieces(pieces, folder / _ADDED)
         TokenizedCorpus.write(
             progress.checked(documents),
             saved,
@@ -149,7 +171,8 @@ def _tokenize(
             without=config.without,
         )
 
-    tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
+    work = "Adding words to the vocabulary" if config.add_vocabulary else "Training the tokenizer"
+    tokenizer = yield from _in_background("vocabulary", work, should_stop, train_tokenizer)
     yield from _in_background("tokenize", f"Tokenizing the {what}", should_stop, tokenize)
     return [*_warnings(config, folder, tokenizer, sentences)]
 
@@ -163,6 +186,11 @@ def _warnings(
     is_given = bool(config.tokenizer or config.init_from or config.teacher)
     yield from writing_warnings(writing_system(sample), tokenizer)
     yield from unknown_warning(float(unknown), tokenizer, sample, is_given=is_given)
+
+
+def added_vocabulary(config: PretrainConfig, folder: Path) -> list[NewPiece]:
+    """Return the pieces that the vocabulary of a run has gained over that of the model it starts from."""
+    return NewPiece.read(folder / _ADDED) if config.add_vocabulary else []
 
 
 def left_out_files(folder: Path) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Pretraining from a text to a model: read, learn a vocabulary, tokenize, train, save. A stream of events."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -23,6 +24,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.model_card import CARD, file_names, run_command, score_table, size_of, source_name
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.early_stopping import EarlyStopping, stopped_learning
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
 from bertviz_lab.training.loop.hardware import broadcast_object, compile_layers
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
@@ -32,7 +34,13 @@ from bertviz_lab.training.loop.training_run import TrainingRun, load_training_st
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, shallow_share, stages, work_done
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, left_out_files, prepare, prepared_stream
+from bertviz_lab.training.pretraining.prepare import (
+    PreparationStoppedError,
+    added_vocabulary,
+    left_out_files,
+    prepare,
+    prepared_stream,
+)
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import (
@@ -42,6 +50,7 @@ from bertviz_lab.training.pretraining.setup import (
     initial_model,
     require_pretraining_memory,
 )
+from bertviz_lab.training.pretraining.word_scores import bits_per_character, passages_of
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 
 #: Peak learning rate multiplier when continuing from a pretrained model.
@@ -79,6 +88,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             raise InputError('Name at least one text to train on, for example `corpus="book.txt"`.')
         if self.config.recipe == "distil" and not self.config.teacher:
             raise InputError("The recipe distil needs a model to learn from: name it with `teacher`.")
+        if self.config.patience and is_sharded(self.accelerator):
+            raise InputError("Early stopping keeps whole models: leave `patience` or --use_fsdp out.")
         if self.config.replaces_tokens and is_sharded(self.accelerator):
             raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
         stopped = False
@@ -97,7 +108,10 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         self._build_task()
         yield self._started()
         if self.config.init_from and not self.saved:  # what the model knew before, to compare with at the end
-            yield EvalDone(0, 0.0, 0, self.task.evaluate(self.model, final=True))
+            scores = self.task.evaluate(self.model, final=True)
+            if self.added and self.start:  # with its own vocabulary
+                scores["bits_per_character"] = bits_per_character(self.start.model, self.start.tokenizer, self.passages)
+            yield EvalDone(0, 0.0, 0, scores)
         yield from self._train()
 
     def _prepare_text(self) -> Iterator[Event]:
@@ -128,6 +142,9 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         self.data = build_data(self.config, self.tokenizer, self.corpus)
         self.objective = self.data.objective
         self.progress = Progress(**self.state.get("progress", {}))
+        self.added = added_vocabulary(self.config, self.folder)
+        # The held-out text by which models are compared whose vocabularies differ.
+        self.passages = passages_of(self.data.held_out.documents, self.tokenizer) if self.config.init_from else []
 
     def _choose_model(self) -> None:
         """Choose the shape of the model and what it runs on. Raises `InputError` where it does not fit."""
@@ -148,7 +165,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         config, hardware = self.config, self.hardware
         torch.manual_seed(config.seed + hardware.rank)
         models = (self.shape, self.counts, self.start, self.teacher)
-        self.initial = initial_model(config, self.objective, *models, is_resumed=self.is_resumed)
+        self.initial = initial_model(config, self.objective, *models, is_resumed=self.is_resumed, added=self.added)
         self.raw_model = self.initial.model  # not wrapped for several processes
         self.distillation = None
         if self.teacher:
@@ -185,6 +202,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             self.shape,
             self.tokenizer,
             self.curriculum,
+            self.progress,
             self.data.held_out,
             self.optimizers,
             self.hardware,
@@ -193,8 +211,19 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             ProbeScorer(probes, self.tokenizer, self.shape.max_position_embeddings) if probes else None,
             self.distillation,
             self.stacking,
+            early_stopping=self._early_stopping(),
+            passages=self.passages,
             start_length=(self.start.trained_length or 0) if self.start else 0,
         )
+
+    def _early_stopping(self) -> EarlyStopping | None:
+        """Return what keeps the best weights, as it was where the run resumes; None without patience."""
+        if not self.config.patience:
+            return None
+        metric = "rtd_loss" if self.objective == "rtd" else "mlm_loss"
+        if self.saved and "best" in self.state:
+            return EarlyStopping.load(self.saved.path, self.state["best"], metric, self.config.patience)
+        return EarlyStopping(metric, self.config.patience)
 
     def _fraction_done(self) -> float:
         return self.loop.fraction_done(self.progress)
@@ -216,16 +245,40 @@ class _Pretraining(TrainingRun[PretrainConfig]):
 
     def _train(self) -> Iterator[Event]:
         scores: Mapping[str, float] = {}
+        losses: list[tuple[int, float]] = []  # held-out, of the same text each time
         parts = (self.model, self.task, self.curriculum, self.optimizers, self.loop, self.hardware, self.progress)
         steps = train(*parts, self.should_stop, str(self.saved.path) if self.saved else "")
         with closing(self.curriculum):
             for event in steps:
                 if isinstance(event, EvalDone):
                     scores = event.metrics
+                    if self.task.is_settled and not self._is_over(event.step):
+                        losses.append((event.step, scores.get("mlm_loss", math.nan)))
                 if isinstance(event, RunFinished):
+                    said = [self.stacking.note, stopped_learning(losses, "held-out MLM loss")]
+                    if self.task.early_stopping and event.reason == "finished":
+                        best, scores = self.task.keep_best(self.model)
+                        said = [self.stacking.note, self._best_note(best)]
                     self._finish(self.task.checkpoint(), event.reason, scores)
-                    event = replace(event, path=str(self.folder / "model"), message=self.stacking.note)
+                    message = " ".join(filter(None, said))
+                    event = replace(event, path=str(self.folder / "model"), message=message)
                 yield event
+
+    def _is_over(self, step: int) -> bool:
+        """Return whether an evaluation is the one at the end, which is of more text than those before it."""
+        return step == 0 or self.loop.fraction_done(self.progress) >= 1.0
+
+    def _best_note(self, step: int) -> str:
+        """Return which weights early stopping has kept, and why the run is over."""
+        stopping = self.task.early_stopping
+        assert stopping is not None
+        loss = f"held-out {NAMES[stopping.metric]} {stopping.scores[stopping.metric]:.3f}"
+        if not stopping.should_stop:
+            return f"The model is the best one of the run, that of step {step:,} ({loss})."
+        return (
+            f"This run has stopped learning: {stopping.waited} evaluations in a row were no better than that of step "
+            f"{step:,} ({loss}), whose weights are the model."
+        )
 
     def _finish(self, trained: Checkpoint, reason: str, scores: Mapping[str, float]) -> None:
         """Save the model with its card, the generator of a discriminator, and the report."""
@@ -237,7 +290,10 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         if generator := self.task.generator_checkpoint():
             remove_partial_writes(self.folder / GENERATOR)
             save_checkpoint(generator, self.folder / GENERATOR)
-        write_json(self.folder / "report.json", {"scores": scores, **asdict(self.progress), "reason": reason})
+        report = {"scores": scores, **asdict(self.progress), "reason": reason}
+        if self.added:
+            report["added_vocabulary"] = [asdict(piece) | {"saved": piece.saved} for piece in self.added]
+        write_json(self.folder / "report.json", report)
 
     def _card(self, checkpoint: Checkpoint, scores: Mapping[str, float]) -> str:
         """Return a Hugging Face model card in Markdown."""
@@ -247,6 +303,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
         if config.width_factor > 1:
             origin += f", made {config.width_factor} times as wide"
+        if self.added:
+            origin += f", with {len(self.added):,} pieces added to its vocabulary"
         if config.teacher:
             origin += f", distilled from {source_name(config.teacher)}"
         differs = _unlike_bert(config, checkpoint.config, self.objective)

@@ -1,6 +1,7 @@
 """What a pretraining run is made of: the objective that its text allows, its data, their baselines, its first model."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +20,11 @@ from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.model.heads import MaskedLMHead
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization.added_pieces import NewPiece
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.checkpoints.model_card import source_name
 from bertviz_lab.training.loop.evaluation import EVAL_BATCH_SIZE
-from bertviz_lab.training.loop.growth import extend_positions, widened, wider_config
+from bertviz_lab.training.loop.growth import extend_positions, widened, wider_config, with_more_tokens
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.memory import MemoryEstimate, StepShape, forward_memory, require_memory, training_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings
@@ -35,6 +37,7 @@ from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, Generato
 _DUPE_FACTOR = 10
 #: objective -> what is asked about the two texts of an example.
 PAIRS = {"mlm+nsp": "nsp", "mlm+sop": "sop"}
+_EXAMPLES = 8  # of new pieces
 _MLM_ONLY = "sentence pairs are left out and the model is trained on masked language modeling only."
 
 
@@ -210,10 +213,12 @@ def initial_model(
     teacher: Checkpoint | None,
     *,
     is_resumed: bool,
+    added: Sequence[NewPiece] = (),
 ) -> InitialModel:
     """Return the model of a run, from how often each token occurs in its text, (vocabulary).
 
-    `start` is the model that is trained further, or the run's own checkpoint where it `is_resumed`.
+    `start` is the model that is trained further, or the run's own checkpoint where it `is_resumed`; `added` are the
+    pieces that the vocabulary has gained since.
     """
     notes = []
     if start and config.init_from:
@@ -225,6 +230,14 @@ def initial_model(
             notes.append(f"{start.name} was trained on up to {known} tokens: this run extends that to {length}.")
     if start and not is_resumed and config.width_factor > 1:
         start = replace(start, model=widened(start.model, config.width_factor, config.seed))
+    if start and added:
+        notes.append(added_note(added))
+        if not is_resumed:
+            old, parts = start.tokenizer, dict[int, list[int]]()
+            for token_id, new in enumerate(added, old.vocab_size):
+                ids = [old.id(part) for part in new.parts]
+                parts[token_id] = [old.unk_id if part is None else part for part in ids]
+            start = replace(start, model=with_more_tokens(start.model, parts, model_config.vocab_size))
     model = build_model(config, objective, model_config, start)
     if start is None and config.unigram_bias and config.starts_from_scratch:
         begin_with_frequencies(model, counts)
@@ -242,12 +255,19 @@ def initial_model(
     return InitialModel(model, taken_over, tuple(filter(None, notes)))
 
 
+def added_note(added: Sequence[NewPiece]) -> str:
+    """Return which pieces a vocabulary has gained, those that save the most tokens first."""
+    useful = sorted(added, key=lambda piece: -piece.saved)
+    named = ", ".join(piece.piece for piece in useful[:_EXAMPLES]) + (" ..." if len(added) > _EXAMPLES else "")
+    return f"The vocabulary has {len(added):,} new pieces, each begun as the mean of its parts: {named}"
+
+
 def build_model_config(
     config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None, *, is_resumed: bool
 ) -> BertConfig:
     """Return the shape of the model: the preset's, or that of the model it starts from, which may be widened."""
     if start is None:
-        return _with_pairs(config.model_config(tokenizer.vocab_size), objective)
+        return _with_pairs(config.model_config(tokenizer.vocab_size), objective, config)
     if config.seq_len > (longest := start.config.max_position_embeddings):
         raise InputError(f"{start.name} reads at most {longest} tokens; lower `seq_len` to that.")
     if objective in PAIRS and start.config.type_vocab_size < 2:
@@ -255,17 +275,19 @@ def build_model_config(
     if objective == "mlm+nsp" and start.config.family.pretraining != "nsp":
         raise InputError(f"{start.name} is {start.config.family.title}, which has no NSP; choose the objective mlm.")
     shape = start.config if is_resumed else wider_config(start.config, config.width_factor)
-    return _with_pairs(shape, objective).replace(
+    shape = shape.replace(vocab_size=max(shape.vocab_size, tokenizer.vocab_size))  # which may have gained words
+    return _with_pairs(shape, objective, config).replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
         is_decoder=start.config.is_decoder or not config.bidirectional,  # a causal model stays causal
     )
 
 
-def _with_pairs(config: BertConfig, objective: str) -> BertConfig:
+def _with_pairs(shape: BertConfig, objective: str, config: PretrainConfig) -> BertConfig:
     """Return the settings with what the head over pairs is trained on; without pairs it stays what it was."""
-    pairs = PAIRS.get(objective, config.pair_objective)
-    return config.replace(pair_objective="" if pairs == config.family.pretraining else pairs)
+    pairs = PAIRS.get(objective, shape.pair_objective)
+    balanced = (config.balanced_pairs or None) if objective == "mlm+nsp" else shape.balanced_pairs
+    return shape.replace(pair_objective="" if pairs == shape.family.pretraining else pairs, balanced_pairs=balanced)
 
 
 def build_model(

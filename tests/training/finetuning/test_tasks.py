@@ -18,10 +18,10 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.setup import is_better
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import Prediction, write_predictions
 from bertviz_lab.training.finetuning.tasks.regression import TargetScaler, head_state
+from bertviz_lab.training.loop.early_stopping import is_better
 from bertviz_lab.training.runs.events import RunFinished
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint

@@ -101,9 +101,21 @@ def test_a_text_file_is_scored_the_same_each_time(task, kind, tokenizer, tmp_pat
     checkpoint = Checkpoint(model, tokenizer, model.config, name="small")
     scores = evaluate_text(checkpoint, [str(text)], task)
     assert scores.keys() - {"nsp_accuracy_se", "nsp_majority"} == {f"{task}_loss", f"{task}_accuracy"}
-    assert scores.get("nsp_majority", 0.5) == pytest.approx(0.5, abs=0.01)
     assert evaluate_text(checkpoint, [str(text)], task) == scores
     assert evaluate_text(checkpoint, [str(text)], task, seed=1) != scores
+
+
+def test_pairs_are_drawn_as_the_model_was_trained_unless_told_otherwise(tokenizer, tmp_path):
+    text = write_text(tmp_path / "text.txt", documents=60)
+    model = build(NEXT_SENTENCE)
+    majorities = {}
+    for trained in (None, True):
+        checkpoint = Checkpoint(model, tokenizer, model.config.replace(balanced_pairs=trained))
+        for given in (None, True, False):
+            scores = evaluate_text(checkpoint, [str(text)], "nsp", seq_len=12, balanced=given)
+            majorities[trained, given] = scores["nsp_majority"]
+    assert majorities[None, None] == majorities[None, False] == majorities[True, False] > 0.55
+    assert majorities[True, None] == majorities[True, True] == majorities[None, True] == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_cannot_be_scored_is_refused(tokenizer, tmp_path):

@@ -99,6 +99,7 @@ def test_pairs_are_scored_beside_their_majority_class(text, tmp_path, balanced):
     entropy = -random * math.log(random) - (1 - random) * math.log(1 - random)
     assert event.baselines["nsp_entropy"] == pytest.approx(entropy)
     assert random == pytest.approx(0.5, abs=0.02) if balanced else random > 0.5 + 0.05
+    assert load_checkpoint(tmp_path / "model").config.balanced_pairs is (balanced or None)
 
 
 def test_the_first_loss_is_that_of_guessing_and_it_falls(text, tmp_path):

@@ -50,7 +50,20 @@ export function detailWords(run) {
 
 /** What has come of it so far: of a task its scores, of a model that was trained on already what they were before, of
  * a new one what is better than guessing, and since when. */
-export const soFarWords = (run) => (scorePanel(run) ? taskWords(run) : changeWords(run) || verdictWords(run));
+export const soFarWords = (run) => (scorePanel(run) ? taskWords(run)
+  : [changeWords(run) || verdictWords(run), stalledWords(run)].filter(Boolean).join(' '));
+
+/** That a run learns no more while it trains, by the rule of `stopped_learning` (training/loop/early_stopping.py), which
+ * has the last word at its end. */
+function stalledWords({ log, status }) {
+  const [FEWEST, SHARE, NOTICEABLE] = [5, 0.25, 0.005];
+  const rows = log.evals.filter(({ step, mlm_loss: loss }) => step > 0 && Number.isFinite(loss));
+  const lowest = Math.min(...rows.map((row) => row.mlm_loss));
+  const place = rows.findIndex((row) => row.mlm_loss <= lowest * (1 + NOTICEABLE));
+  const waited = rows.length - 1 - place;
+  if (status !== 'training' || log.warmsUp() || waited < Math.max(FEWEST, SHARE * rows.length)) return '';
+  return `It has stopped learning: the held-out MLM loss has not fallen since step ${whole(rows[place].step)}.`;
+}
 
 /** What a model scored on held-out text before it was trained on, and scores now; "" for one that began anew. */
 function changeWords({ log, panels }) {
@@ -60,6 +73,8 @@ function changeWords({ log, panels }) {
   const parts = panels.filter(({ held_out: held, id }) => held && id !== 'perplexity').flatMap(({ unit, series }) =>
     series.filter(isThere).map(({ label, field }) =>
       `${label}: ${written(unit, before[field])} before, ${written(unit, now[field])} now`));
+  const [was, is] = [before.bits_per_character, now.bits_per_character];
+  if (Number.isFinite(was) && Number.isFinite(is)) parts.push(`bits per character: ${short(was)} before, ${short(is)} now`);
   return `On held-out text, ${parts.join('; ')}.`;
 }
 

@@ -60,6 +60,8 @@ def config_from(session: AppState, text: forms.Source, values: Mapping[str, Any]
     chosen = options.pop("init_from", "")
     start = start_of(session, chosen)
     distils = options.get("recipe") == DISTIL
+    if not str(options.get("add_vocabulary") or 0).isdecimal():  # a file would be one of this machine
+        raise InputError("`add_vocabulary` is a number on this page; a file of words is read by the command line.")
     if distils and not start:
         raise InputError("Distillation needs a teacher, a pretrained model: choose it under Start from.")
     if start:
@@ -90,6 +92,7 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
     if config.teacher:
         return config.model_config(start.config.vocab_size)
     return start.config.replace(
+        vocab_size=start.config.vocab_size + config.added_pieces,
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
         is_decoder=start.config.is_decoder or not config.bidirectional,

@@ -96,8 +96,9 @@ export function mount(panel) {
     showHead(); // with its curves, not above those of the run before
     for (const part of parts) part.node.hidden = !part.needs();
     showTabs(isOther);
-    if (drawnResults === `${run.id} ${run.results}`) return undefined;
-    drawnResults = `${run.id} ${run.results}`;
+    const newest = `${run.id} ${run.results} ${run.gained}`;
+    if (drawnResults === newest) return undefined;
+    drawnResults = newest;
     return parts.forEach((part) => part.redraw());
   }
 
@@ -227,6 +228,8 @@ export function mount(panel) {
     return () => (example === null ? difference.say('Choose an example above first.')
       : panel.show(difference, 'attention', ofRun({ example })));
   }), () => run.results && run.mine);
+  const gained = drawing('gained', 'chart', 'Words that the vocabulary has gained');
+  add(panel.part([gained.host], () => panel.show(gained, 'gained', ofRun())), () => run.gained);
   fold('labels', 'Per-label metrics', 'Precision, recall and F1 per label');
   fold('calibration', 'Calibration', 'Reliability diagram');
   fold('slices', 'Slice analysis', 'Metrics by length and label');

@@ -14,8 +14,11 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
+from bertviz_lab.figures.training.data import gained_payload
 from bertviz_lab.figures.training.runs import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
+from bertviz_lab.tokenization.added_pieces import NewPiece
+from bertviz_lab.training.checkpoints.atomic_io import read_object
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -63,7 +66,16 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     if is_shipped:
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         said = f"There is no run of yours yet: this is how {run_id}, which ships with the lab, was trained."
-        return {**shipped, **nothing, "charts": (), "saved": True, "mine": False, "said": said, "deleted_at": None}
+        return {
+            **shipped,
+            **nothing,
+            "charts": (),
+            "saved": True,
+            "mine": False,
+            "said": said,
+            "deleted_at": None,
+            "gained": False,
+        }
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
@@ -85,6 +97,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "said": _where_its_model_is(state, run_id, active) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
         "charts": _CHARTS.get(objective, ()),
+        "gained": mine and bool(_gained(folder)),
     }
 
 
@@ -110,6 +123,19 @@ def curves(state: AppState, run_id: Word) -> Payload:
 def probes(state: AppState, run_id: Word) -> Payload | None:
     """Return the minimal-pair probes of a run; None where it was not asked any."""
     return learning_payload(state.log_of(run_id))
+
+
+def gained(state: AppState, visitor: Visitor, run_id: Word) -> Payload:
+    """Return the pieces that the vocabulary of a run has gained: words of its owner's text."""
+    pieces = _gained(state.runs.folder(run_id)) if state.models.owns(visitor, run_id) else []
+    if not pieces:
+        raise InputError("The vocabulary of this run has no words added to it.")
+    return gained_payload(pieces)
+
+
+def _gained(folder: Path) -> list[NewPiece]:
+    rows = read_object(folder / "report.json").get("added_vocabulary", [])
+    return [NewPiece(row["piece"], tuple(row["parts"]), row["count"]) for row in rows]
 
 
 def follow(
@@ -153,7 +179,7 @@ def setting_words(state: AppState, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-QUESTIONS = questions(current, about, curves, probes, follow, settings, slow=[hub]) | questions(
+QUESTIONS = questions(current, about, curves, probes, gained, follow, settings, slow=[hub]) | questions(
     *(results.summary, results.trials, results.confusion, results.examples, results.table, results.labels),
     *(results.calibration, results.slices, results.texts),
     slow=[results.attribution, results.attention],
