@@ -53,8 +53,8 @@ export function detailWords(run) {
 export const soFarWords = (run) => (scorePanel(run) ? taskWords(run)
   : [changeWords(run) || verdictWords(run), stalledWords(run)].filter(Boolean).join(' '));
 
-/** That a run learns no more while it trains, by the rule of `stopped_learning` (training/loop/early_stopping.py), which
- * has the last word at its end. */
+/** That a run learns no more while it trains, by the rule of `stopped_learning` (training/loop/early_stopping.py), whose
+ * sentence is shown at its end. */
 function stalledWords({ log, status }) {
   const [FEWEST, SHARE, NOTICEABLE] = [5, 0.25, 0.005];
   const rows = log.evals.filter(({ step, mlm_loss: loss }) => step > 0 && Number.isFinite(loss));
@@ -74,7 +74,8 @@ function changeWords({ log, panels }) {
     series.filter(isThere).map(({ label, field }) =>
       `${label}: ${written(unit, before[field])} before, ${written(unit, now[field])} now`));
   const [was, is] = [before.bits_per_character, now.bits_per_character];
-  if (Number.isFinite(was) && Number.isFinite(is)) parts.push(`bits per character: ${short(was)} before, ${short(is)} now`);
+  const compared = [was, is].every(Number.isFinite);
+  if (compared) parts.push(`bits per character: ${short(was)} before, ${short(is)} now`);
   return `On held-out text, ${parts.join('; ')}.`;
 }
 
