@@ -53,8 +53,8 @@ export function detailWords(run) {
 export const soFarWords = (run) => (scorePanel(run) ? taskWords(run)
   : [changeWords(run) || verdictWords(run), stalledWords(run)].filter(Boolean).join(' '));
 
-/** That a run learns no more while it trains, by the rule of `stopped_learning` (training/loop/early_stopping.py), whose
- * sentence is shown at its end. */
+/** That a run learns no more while it trains, by the rule of `stopped_learning` (training/loop/early_stopping.py); at
+ * its end that one's sentence is shown. */
 function stalledWords({ log, status }) {
   const [FEWEST, SHARE, NOTICEABLE] = [5, 0.25, 0.005];
   const rows = log.evals.filter(({ step, mlm_loss: loss }) => step > 0 && Number.isFinite(loss));
