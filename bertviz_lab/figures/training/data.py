@@ -221,7 +221,7 @@ def gained_payload(pieces: Sequence["NewPiece"]) -> Payload:
         [piece.piece for piece in useful],
         [("tokens saved", [piece.saved for piece in useful])],
         title="Words gained",
-        number_format=",d",
+        number_format=".0f",
         extra_columns=[
             ("occurrences", [piece.count for piece in useful]),
             ("was", [" ".join(piece.parts) for piece in useful]),

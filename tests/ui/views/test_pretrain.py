@@ -146,6 +146,17 @@ def test_replaced_token_detection_is_a_choice_of_the_form_by_objective_or_by_rec
         config_of(session, recipe="electra", init_from="little", seq_len=32)
 
 
+def test_words_are_added_by_their_number_and_never_from_a_file_of_this_machine(session: AppState) -> None:
+    config = config_of(session, init_from="little", add_vocabulary="50", seq_len=32)
+    assert (config.add_vocabulary, config.added_pieces) == ("50", 50)
+    start = session.models.open("little")
+    assert run_settings.model_of(config, start, 0).vocab_size == start.config.vocab_size + 50
+    with pytest.raises(InputError, match='"New words" is a number on this page'):
+        config_of(session, init_from="little", add_vocabulary="/etc/hostname", seq_len=32)
+    with pytest.raises(InputError, match='use "Start from"'):
+        config_of(session, add_vocabulary="50")
+
+
 def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: AppState) -> None:
     config = config_of(
         session, init_from="little", preset="large", vocab_size=99, algorithm="bpe", causal_share=0.5, seq_len=32

@@ -46,6 +46,22 @@ def about(session: AppState, run_id: str, visitor: Visitor = NOBODY) -> dict[str
     return ask(session, "about", visitor, run_id=run_id)
 
 
+def test_words_gained_are_a_chart_for_their_owner(session: AppState) -> None:
+    folder = make_run(session)
+    assert not about(session, PRETRAINED)["gained"]
+    words = [
+        {"piece": "fever", "parts": ["fe", "##ver"], "count": 7},
+        {"piece": "##itis", "parts": ["##it", "##i", "##s"], "count": 5},
+    ]
+    (folder / "report.json").write_text(json.dumps({"added_vocabulary": words}), encoding="utf-8")
+    assert about(session, PRETRAINED)["gained"]
+    payload = json.loads(QUESTIONS["gained"].ask(session, {"run_id": PRETRAINED}, NOBODY))
+    assert payload["groups"] == ["##itis", "fever"]
+    assert payload["series"] == [["tokens saved", [10, 7]]]
+    assert ["was", ["##it ##i ##s", "fe ##ver"]] in payload["extra_columns"]
+    assert "2 new pieces, which save 17 tokens" in ask(session, "gained", run_id=PRETRAINED)["sentence"]
+
+
 def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> None:
     folder = make_run(session)
     session.runs.annotate(PRETRAINED, RunNotes("baseline", ("a",), "first"))
