@@ -43,7 +43,7 @@ from bertviz_lab.ui.views.predictions.view import task_payload
 from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 
 PublishedView = Literal[
-    "tokens", "predictions", "architecture", "attention", "attribution", "causes", "embeddings", "layers"
+    "tokens", "predictions", "architecture", "attention", "attribution", "causes", "corpus", "embeddings", "layers"
 ]
 #: Where the notebook lets it, the frame is as high as what is drawn in it: charts come after the page has loaded.
 _FIT = (

@@ -11,6 +11,7 @@ import torch
 from bertviz_lab.browser.causes_graph import CausesGraph
 from bertviz_lab.browser.graph import BrowserGraph
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.checkpoints.onnx_export import require_libraries, save_program
@@ -25,16 +26,21 @@ _SMALLEST_MATRIX = 4096  # numbers; what is smaller stays in 32 bits
 
 
 def export_graphs(
-    checkpoint: Checkpoint, folder: Path, precision: Precision = "fp16", *, causes: bool = True
+    checkpoint: Checkpoint,
+    folder: Path,
+    precision: Precision = "fp16",
+    *,
+    lens: TunedLens | None = None,
+    causes: bool = True,
 ) -> dict[str, Any]:
-    """Write the graph of a model, with `causes` that of Causes, and their weights into a folder.
+    """Write the graph of a model with its tuned lens, with `causes` that of Causes, and their weights into a folder.
 
     Returns what the engine has to know of the weights: `bits` of each, and where the word embeddings are among them:
     `start`, counted in weights, `rows` and `size`. The graphs are optimized by ONNX Runtime, so that a browser need
     not. Raises `InputError` where libraries are missing, or a graph does not compute what the model does.
     """
     require_libraries()
-    graphs: dict[str, BrowserGraph | CausesGraph] = {GRAPH: BrowserGraph(checkpoint)}
+    graphs: dict[str, BrowserGraph | CausesGraph] = {GRAPH: BrowserGraph(checkpoint, lens)}
     if causes:
         graphs[CAUSES] = CausesGraph(checkpoint)
     for name, graph in graphs.items():

@@ -9,6 +9,8 @@ from typing import Any, get_args
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.probing import lens_fit_payload
+from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.interpret.targets import TargetKind, is_multi_label, require_head
 from bertviz_lab.tokenization import Tokenizer
@@ -29,15 +31,20 @@ _NO_SERVER = "A published page has no server: use the lab for this."
 UNAVAILABLE = {
     "any": _NO_SERVER,
     "explore.download": "A published page has the models that it was published with; use the lab for others.",
+    "corpus.pairs": "Such a search reads the corpus: use the lab for it.",
+    "corpus.neurons": "Neurons are searched in the lab.",
+    "corpus.training": "The snapshots of a run are searched in the lab.",
+    "layers.fit_lens": "A lens is trained: fit it in the lab, on the model of a run, and publish that again.",
+    "layers.tasks": "Probes are trained: use the lab for them.",
     "causes.findings": "The findings report needs every method, also those by gradients and training: use the lab.",
 }
 
 #: What it answers in part, so that the lab's page leaves it to its server, by "view.question".
-PARTIAL = ("attribution.attribution",)
+PARTIAL = ("attribution.attribution", "layers.tuned")
 
 
-def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str, Any]:
-    """Return the facts of a model, which `checkpoint` is under its name on the page."""
+def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: TunedLens | None = None) -> dict[str, Any]:
+    """Return the facts of a model, which `checkpoint` is under its name on the page, and of its tuned lens."""
     config, known = checkpoint.config, state.examples(model)
     bert_layers = range(config.num_hidden_layers)
     notes = {
@@ -73,6 +80,7 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint) -> dict[str
         "is_large": parameter_count(checkpoint.model) > LARGE,
         "is_prenorm": config.is_prenorm,
         "embeddings": _embeddings(checkpoint),
+        "tuned_lens": lens and {"fit": json.loads(lens_fit_payload(lens.fit)) if lens.fit else None},
         "windows": [config.local_attention if config.is_local(layer) else None for layer in bert_layers],
         "added_terms": added,
         "score_terms": 1 + len(added) if config.position_embedding_type == "disentangled" else 1,

@@ -2,7 +2,8 @@
 
 Inputs: `input_ids` and `token_type_ids` (1, tokens); `attention_mask` (1, queries, keys), which holds padding, causal
 masks and whatever else; `head_mask` (layers, heads); and, for a model with an MLM head, `rows` (P,), the hidden states
-that the head reads, counted layer by layer: layer x tokens + position, layer 0 being the embeddings.
+that the head reads, counted layer by layer: layer x tokens + position, layer 0 being the embeddings. After the last
+layer come all layers again, as a tuned lens translates them.
 
 Outputs, without the batch of one: `hidden` (layers + 1, tokens, hidden), `attentions`, `queries` and `keys`
 (layers, heads, tokens, ...), `updates` (2, layers, tokens), the norms of what attention and feed-forward network add,
@@ -13,9 +14,11 @@ where relative positions add terms to the scores, and the logits of the heads th
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.interpret.attention import ADDED_TERMS
+from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.interpret.targets import head_logits, target_kinds
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -30,8 +33,11 @@ def heads_of(checkpoint: Checkpoint) -> tuple[str, ...]:
 class BrowserGraph(nn.Module):
     """A model whose forward pass returns what the engine in a browser works with."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, lens: TunedLens | None = None) -> None:
         super().__init__()
+        # With a translator of the last layer, which changes nothing.
+        parts = [lens.weights, lens.biases] if lens else []
+        self.translators = [F.pad(part, (0,) * (2 * part.dim() - 1) + (1,)) for part in parts]
         self.config, self.model, self.bert = checkpoint.config, checkpoint.model, backbone(checkpoint)
         self.heads = heads_of(checkpoint)
 
@@ -50,7 +56,8 @@ class BrowserGraph(nn.Module):
             "head_mask": None,
         }  # fmt: skip
         if "token" in self.heads:
-            inputs["rows"], shapes["rows"] = torch.arange(3), {0: torch.export.Dim("rows", min=1)}
+            layers = torch.tensor([0, 1, self.config.num_hidden_layers + 1])  # the last one is that of the lens
+            inputs["rows"], shapes["rows"] = layers * tokens + 1, {0: torch.export.Dim("rows", min=1)}
         return inputs, shapes
 
     def forward(
@@ -86,8 +93,7 @@ class BrowserGraph(nn.Module):
         if terms := [torch.cat(of_layers) for of_layers in added if of_layers[0] is not None]:
             outputs["added"] = torch.stack(terms)
         if rows is not None:
-            read = torch.cat([*map(bert.as_final, earlier), last]).flatten(0, 1)[rows]
-            outputs["token"] = head_logits(self.model, "token", read)
+            outputs["token"] = head_logits(self.model, "token", self._read(outputs["hidden"], rows))
         if "next" in self.heads:
             outputs["next"] = self.model.nsp(out.pooler_output)[0]  # type: ignore[operator]
         if "label" in self.heads:
@@ -95,3 +101,20 @@ class BrowserGraph(nn.Module):
         for head in {"word", "answer"} & set(self.heads):
             outputs[head] = self.model.classify(last)[0]  # type: ignore[operator]
         return outputs
+
+    def _read(self, states_NLD: Tensor, rows_P: Tensor) -> Tensor:
+        """Return what the MLM head reads of some rows, (P, hidden)."""
+        bert: Any = self.bert
+        layers, length, _ = states_NLD.shape
+        place_P = torch.arange(layers * length).repeat(2)[rows_P]
+        layer_P = torch.arange(2 * layers)[:, None].expand(-1, length).flatten()[rows_P]
+        states_PD = states_NLD.flatten(0, 1)[place_P]
+        if self.translators:
+            weights, biases = self.translators
+            last = layers - 1  # its translator changes nothing
+            translator_P = torch.tensor([*[last] * layers, *range(layers)])[layer_P]
+            states_PD = states_PD + (weights[translator_P] @ states_PD[..., None])[..., 0] + biases[translator_P]
+        if bert.final_norm is None:
+            return states_PD
+        is_last_P1 = ((layer_P == layers - 1) | (layer_P == 2 * layers - 1))[:, None]
+        return torch.where(is_last_P1, states_PD, bert.as_final(states_PD))

@@ -41,8 +41,8 @@ _log = logging.getLogger(__name__)
 _FOLDER = "lab-engine"
 _FACTS = "facts.json"
 _ENDS = (_FACTS, GRAPH, WEIGHTS, "tokenizer.json")
-#: The server traces causes faster than a browser, and longer texts.
-_VIEWS = ("explore", *(view for view in PUBLISHED if view != "causes"))
+#: The server traces causes faster than a browser, of longer texts, and reads any corpus.
+_VIEWS = ("explore", *(view for view in PUBLISHED if view not in ("causes", "corpus")))
 _KEPT_SECONDS = 30 * 86_400.0  # of a model that no page has offered meanwhile
 
 

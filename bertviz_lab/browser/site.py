@@ -22,11 +22,13 @@ from urllib.parse import urlencode
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from bertviz_lab.browser.corpus import recorded_corpus
 from bertviz_lab.browser.dynamics import recorded_dynamics, snapshots_folder
 from bertviz_lab.browser.export import CAUSES, GRAPH, WEIGHTS, Precision, export_graphs
 from bertviz_lab.browser.facts import NO_GRADIENTS, UNAVAILABLE, model_facts
 from bertviz_lab.browser.lessons import recorded_lessons
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.checkpoint import model_name
 from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, standalone_page, with_imports
@@ -36,8 +38,10 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 
 #: The views of a published page.
-PUBLISHED = ("tokens", "predictions", "architecture", "attention", "attribution", "causes", "embeddings", "layers")
-_DRAWINGS = ("architecture", "attention", "chart", "facts", "fill", "marked", "split", "tokens")
+PUBLISHED = (
+    "tokens", "predictions", "architecture", "attention", "attribution", "causes", "corpus", "embeddings", "layers"
+)  # fmt: skip
+_DRAWINGS = ("architecture", "attention", "chart", "contexts", "facts", "fill", "findings", "marked", "split", "tokens")
 _ENGINE = "browser/engine"
 #: The modules of the worker, in the order of their imports, and its libraries.
 WORKER = (
@@ -52,8 +56,8 @@ _PAGE = ("browser/start.js", f"{_ENGINE}/engine.js")
 #: Weights of all models in 32 bits; more than this is too slow to load and to run in a page.
 _MOST_BYTES = 130_000_000
 
-#: The file of the lessons, and of a model's training dynamics, where there are some.
-_LESSONS, _DYNAMICS = "lessons.json", "dynamics.json"
+#: The files of the lessons, of a model's training dynamics, where there are some, and of its heads on a corpus.
+_LESSONS, _DYNAMICS, _CORPUS = "lessons.json", "dynamics.json", "corpus.json"
 
 Report = Callable[[str], None]
 
@@ -77,7 +81,8 @@ class ExportedModel:
     def facts_with(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return what the engine is told of the model; `names` are those of its files by their ends."""
         kinds = {
-            "graph": GRAPH, "causes": CAUSES, "weights": WEIGHTS, "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS
+            "graph": GRAPH, "causes": CAUSES, "weights": WEIGHTS, "tokenizer": "tokenizer.json", "dynamics": _DYNAMICS,
+            "corpus": _CORPUS,
         }  # fmt: skip
         return self.facts | {"files": {kind: names[end] for kind, end in kinds.items() if end in names}}
 
@@ -144,7 +149,9 @@ def publish(
             raise InputError(f"Two models have one name: name them apart, such as --name {' '.join(called.values())}2.")
         dynamics = _dynamics(state, called, snapshots, Path(scratch)) if snapshots else {}
         exported = [export_model(state, *pair, precision, report) for pair in called.items()]
-        for model in exported:
+        for model, original in zip(exported, called, strict=True):
+            corpus = recorded_corpus(state.models.open(original))
+            model.files[_CORPUS] = json.dumps(corpus, ensure_ascii=False).encode()
             model.files.update(dynamics.get(model.facts["name"], {}))
         report("Lessons are measured, and the page is put together.")
         unchanged = [name for model, name in called.items() if model == name]
@@ -200,8 +207,11 @@ def export_model(
         )
     report(f"{checkpoint.name} is exported.")
     with tempfile.TemporaryDirectory() as scratch:
-        weights = export_graphs(checkpoint, Path(scratch), precision, causes=causes)
-        facts = model_facts(state, model, checkpoint) | {"weights": weights}
+        folder, _ = state.models.locate(model)
+        # That of a run lies beside its model.
+        lens = TunedLens.load(folder, checkpoint) or TunedLens.load(folder.parent, checkpoint)
+        weights = export_graphs(checkpoint, Path(scratch), precision, lens=lens, causes=causes)
+        facts = model_facts(state, model, checkpoint, lens) | {"weights": weights}
         tokenizer = checkpoint.tokenizer.backend.to_str().encode()
         files = {path.name: path.read_bytes() for path in Path(scratch).iterdir()}
         return ExportedModel(facts, files | {"tokenizer.json": tokenizer})

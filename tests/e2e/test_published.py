@@ -2,14 +2,20 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from playwright.sync_api import Page, expect
 
+from bertviz_lab import load_checkpoint
+from bertviz_lab.browser.corpus import recorded_corpus
 from bertviz_lab.browser.site import publish
+from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.layers.view import kept_lens
 from tests.browser import PageLog, complaints
 from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import little_folder
@@ -36,7 +42,12 @@ _FP16, _FP32 = 1e-3, 1e-4
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two little models of the same shape."""
     root = tmp_path_factory.mktemp("models")
-    return [str(little_folder(root / name, seed=seed)) for seed, name in enumerate(("first", "second"))]
+    folders = [little_folder(root / name, seed=seed) for seed, name in enumerate(("first", "second"))]
+    lens = TunedLens.identity(load_checkpoint(folders[0]))
+    generator = torch.Generator().manual_seed(0)
+    weights, biases = (torch.rand(part.shape, generator=generator) for part in (lens.weights, lens.biases))
+    replace(lens, weights=weights, biases=biases).save(folders[0])
+    return [str(folder) for folder in folders]
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +120,34 @@ def test_causes_are_those_of_the_server(page: Page, models: list[str], address: 
         (theirs,) = drawn(page, [by_server(state, "causes", "flow", asked_of | {"model": models[0]})])
         rows = [row for row in theirs["methods"]["rows"] if row["label"] not in ("norm", "ALTI")]
         assert list(differences(theirs | {"methods": theirs["methods"] | {"rows": rows}}, ours, _FP32)) == []
+
+
+def test_the_tuned_lens_is_that_of_the_server(page: Page, models: list[str], address: str, tmp_path: Path) -> None:
+    open_published(page, address)
+    state, (text_a, text_b) = AppState(Settings(runs_dir=tmp_path)), TEXTS[0]
+    kept_lens(state, models[0])[:] = [TunedLens.load(Path(models[0]), state.models.open(models[0]))]
+    given = {"model": "first", "text_a": text_a, "text_b": text_b, "position": None}
+    assert list(disagreements(page, state, models[0], [("layers", "tuned", given)], _FP32)) == []
+    assert asked(page, "layers", "tuned", given | {"model": "second"}) == {"lens": None, "fit": None}
+
+
+def test_heads_on_a_corpus_are_recorded(page: Page, models: list[str], address: str) -> None:
+    """Of a sample that comes with the lab, whatever the model was trained on."""
+    open_published(page, address)
+    checkpoint = load_checkpoint(models[0])
+    recorded = recorded_corpus(checkpoint)
+    given = {"model": "first", "x": "entropy", "y": "previous", "layer": 1, "head": 1, "text_a": "", "text_b": ""}
+    ours = asked(page, "corpus", "heads", given)
+    assert ours["chosen"] == [1, 1]
+    each = checkpoint.config.num_attention_heads
+    answer = recorded["answers"][each + 1]
+    axes = [{"name": name, "values": recorded["metrics"][name]} for name in ("entropy", "previous")]
+    (theirs,) = drawn(page, [answer | {"map": answer["map"] | {"axes": axes}}])
+    assert list(differences(theirs, ours, 1e-3)) == []
+    first = asked(page, "corpus", "heads", given | {"layer": None})
+    assert first["chosen"] == list(divmod(recorded["first"], each))
+    assert first["map"] != ours["map"]  # another head is marked
+    assert asked(page, "corpus", "pairs", given) == {"error": "Such a search reads the corpus: use the lab for it."}
 
 
 @pytest.mark.thorough

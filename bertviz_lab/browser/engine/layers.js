@@ -9,7 +9,7 @@ const NEIGHBOURS = 10;
 
 // ---- layers
 
-export async function lens({ model }, { text_a: a, text_b: b, position }) {
+export async function lens({ model }, { text_a: a, text_b: b, position }, isTuned = false) {
   const { facts, tokenizer } = model;
   const encoding = model.encode(a, b);
   model.requireHead('token');
@@ -17,13 +17,20 @@ export async function lens({ model }, { text_a: a, text_b: b, position }) {
   if (!masks.length) throw new Error(`Put ${tokenizer.special.mask} in place of a word to predict it.`);
   const place = masks.includes(position) ? position : masks[0];
   const layers = range(facts.layers + 1);
-  const { token } = await model.run(encoding, { rows: layers.map((layer) => [layer, place]) });
+  const first = isTuned ? layers.length : 0; // the layers of the lens come after all others
+  const { token } = await model.run(encoding, { rows: layers.map((layer) => [first + layer, place]) });
   const shares = layers.map((layer) => softmax(model.rowOf(token, layer)));
   const [id] = largest(shares.at(-1), 1);
-  return { picture: 'logit_lens', masks, is_prenorm: facts.is_prenorm,
+  return { picture: 'logit_lens', masks, is_prenorm: facts.is_prenorm, is_tuned: isTuned,
     target: { position: place, name: tokenizer.token(id) },
     layers: shares.map((row) => ({ candidates: model.candidates(row, 5), probability: row[id],
       rank: rankOf(row, id) })) };
+}
+
+export async function tuned(context, args) {
+  const { tuned_lens: known } = context.model.facts;
+  const byLens = await lens(context, args, Boolean(known));
+  return known ? { lens: byLens, fit: known.fit } : { lens: null, fit: null };
 }
 
 /** Norms by layer and token. */

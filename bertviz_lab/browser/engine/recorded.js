@@ -36,3 +36,16 @@ export async function opening(context, { run, text_a: a, text_b: b, words }) {
     + 'computes those of any text.');
   return found.opening;
 }
+
+// ---- Corpus search
+
+const corpusOf = ({ load, model }) => read(load, model.facts.files.corpus);
+
+export const corpora = async (context) => (await corpusOf(context)).corpora;
+
+export async function heads(context, { x, y, layer, head }) {
+  const { answers, metrics, first } = await corpusOf(context);
+  const { layers, heads_each: each } = context.model.facts;
+  const answer = answers[layer === null || layer >= layers || head >= each ? first : layer * each + head];
+  return { ...answer, map: { ...answer.map, axes: [x, y].map((name) => ({ name, values: metrics[name] })) } };
+}

@@ -12,8 +12,9 @@ import * as recorded from './recorded.js';
 import { task } from './task.js';
 import * as tokens from './tokens.js';
 
-const VIEWS = { architecture: recorded, attention, attribution, causes, embeddings: layers, explore, layers, tokens,
-  predictions: { ...predictions, task }, dynamics: recorded, lessons: recorded, engine: { open: async () => true } };
+const VIEWS = { architecture: recorded, attention, attribution, causes, corpus: recorded, dynamics: recorded,
+  embeddings: layers, engine: { open: async () => true }, explore, layers, lessons: recorded,
+  predictions: { ...predictions, task }, tokens };
 const CANCELLED = 'The question was cancelled.';
 const PROGRESS_EVERY = 60; // milliseconds between two times that other messages are read
 

@@ -1,5 +1,6 @@
 """What Corpus search asks: an index of all heads and neurons, one of them with its examples, and searches in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,7 +76,7 @@ def heads(
 
 
 def head_answer(
-    index: "CorpusIndex", tokenizer: Tokenizer, axes: tuple[str, str], layer: int, head: int
+    index: "CorpusIndex", tokenizer: Tokenizer, axes: Sequence[str], layer: int, head: int
 ) -> dict[str, Any]:
     """Return what `heads` does, of one head."""
     roles = interpret.head_roles(index)
