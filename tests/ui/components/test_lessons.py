@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import language_of
 from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson, Place
-from bertviz_lab.ui.lessons.lesson import Finding, Step
+from bertviz_lab.ui.lessons.lesson import Control, Finding, Step
 from bertviz_lab.ui.lessons.measuring import Measured, lesson_page
 from bertviz_lab.ui.server.questions import questions_route
 from bertviz_lab.ui.state.app_state import AppState
@@ -33,6 +33,7 @@ def lesson_of(number: int, text: str) -> Lesson:
         example=text, question="What is it?", look=(Step("Look at `this`.", LOOK),), reveal=("{text}",),
         choices=(Choice("this", "It is not `this`."), Choice("that"), Choice("neither", "It is one of the two.")),
         proof=(Step("See it.", Place("attribution", text_a="A.", settings={"word": "x"})),), measured_by="How much",
+        control=Control("Perhaps not.", Step("Try the other.", LOOK), "{text}"),
     )  # fmt: skip
 
 
@@ -286,7 +287,7 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int, l
     page.locator("#lessons .question .action").click()
     expect(page.locator("#lessons .bars")).to_be_visible()
     page.locator("#lessons .place summary").first.click()
-    page.locator("#lessons .told .set-up").click()
+    page.locator("#lessons .told .set-up").last.click()
     expect(page.locator("#lesson-bar > .lab")).to_be_visible()
     assert [line for part in ("lessons", "lesson-bar") for line in complaints(page, part)] == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
