@@ -3,8 +3,8 @@
 #
 # All of BERT in one file, from an empty model to a pretrained one to a classifier, with PyTorch and nothing else: the
 # gray cells tagged *file*, one after the other, are `notebooks/bert_in_150_lines.py`, which also runs alone. The text
-# is Tiny Town, stories with few words and firm rules, so that ten minutes on two cores are enough to see it learn. At
-# the end the same is done with the parts of the lab, in a tenth of the lines.
+# is Tiny Town, stories with few words and firm rules, so that ten minutes on two cores are enough to leave both
+# baselines. At the end the same is done with the parts of the lab, in a tenth of the lines.
 #
 # *In the paper*: Devlin et al. 2018, sections 3.1, 3.2 and appendix A. *On the page*: Learn. *In the code*:
 # `bertviz_lab/model/`, `bertviz_lab/data/pretraining/`, `bertviz_lab/training/loop/loop.py`.
@@ -318,7 +318,9 @@ if __name__ == "__main__":
 # %% [markdown]
 # ## Pretraining, live
 #
-# The stories come from the lab, which generates them; any other file with a story a line would do.
+# The stories come from the lab, which generates them; any other file with a story a line would do. Measured once as a
+# program, with seed 0: after 4,000 steps, four minutes of one core's time, the MLM loss was 0.74 (unigram entropy 4.71)
+# and the NSP loss 0.09 (ln 2 = 0.69).
 
 # %%
 from bertviz_lab.data.samples import SAMPLES
@@ -355,18 +357,27 @@ figure
 # %% [markdown]
 # ## The gap
 #
-# Which color is the kite? Only the sentence before says it.
+# Which color is the kite? Only the sentence before says it. *That* a color is missing is learned within minutes;
+# *which* one means copying it from another place, and comes last. In the run that was measured the model did not have
+# it after 4,000 steps: blue 17%, green 14%, orange 14%. `tiny-town` of the lab, which began with a causal mask and took
+# 12,000 steps, has it; compare the last line. Does yours with more steps?
 
 # %%
 for color in COLORS:
     sentence = GAP[0].replace("black", color)
     print(f"{sentence:<25}{GAP[1]}  {fill(model, vocabulary, sentence, GAP[1])}")
 
+from bertviz_lab import interpret, load_checkpoint
+
+filled = interpret.fill_mask(load_checkpoint("tiny-town"), " ".join(GAP), top_k=3)
+print(f"{'tiny-town: ' + GAP[0]:<25}", {each.token: round(each.probability, 2) for each in filled.masks[0].candidates})
+
 # %% [markdown]
 # ## The classifier
 #
 # A few hundred labeled pairs. The control is the same model, task and training, from random weights: what is better
-# than that comes from pretraining.
+# than that comes from pretraining. It only helps with what it has taught: in the run that was measured, without
+# copying, it was 53.1% against 55.9%, no better than guessing. A difference would show that the model compares colors.
 
 # %%
 torch.manual_seed(0)
