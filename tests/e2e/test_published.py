@@ -151,6 +151,7 @@ def test_heads_on_a_corpus_are_recorded(page: Page, models: list[str], address: 
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(900)  # on a busy machine
 def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path: Path) -> None:
     with served(publish(["wiki-mini"], tmp_path / "page").path) as address:
         open_published(page, address)
@@ -158,6 +159,7 @@ def test_wiki_mini_in_16_bits_is_answered_as_by_the_server(page: Page, tmp_path:
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["answers-mini", "emotions-mini", "entities-mini", "sentiment-mini", "tiny-town"])
 def test_shipped_models_and_their_tasks_are_answered_as_by_the_server(page: Page, name: str, tmp_path: Path) -> None:
     with served(publish([name], tmp_path / "page", precision="fp32").path) as address:
