@@ -1,4 +1,4 @@
-"""Continued pretraining on two domains with and without words added to the vocabulary, after equal time.
+"""Continued pretraining on a domain with and without words added to the vocabulary, after equal time.
 
 `pretrain --init-from wiki-tiny` reads medical articles of Wikipedia and the docstrings of installed Python packages,
 neither of which wiki-tiny was trained on. One arm keeps its vocabulary; the other adds the pieces that save the most
@@ -129,13 +129,14 @@ def measure(name: str, folder: Path, budget: str, pieces: int, seeds: int) -> di
 def table(result: dict[str, Any]) -> str:
     rows = []
     for name, domain in result["domains"].items():
-        rows.append([name, "before", "", "", "", f"{domain['before']:.3f}"])
+        rows.append([name, domain["passages"], "before", "", "", "", f"{domain['before']:.3f}"])
         for arm, found in domain["arms"].items():
             bits = found["bits"]
             spread = f" ({', '.join(f'{value:.3f}' for value in bits)})" if len(bits) > 1 else ""
             rows.append(
                 [
                     name,
+                    domain["passages"],
                     arm,
                     f"{statistics.fmean(found['steps']):,.0f}",
                     f"{statistics.fmean(found['tokens']) / 1e6:.2f}M",
@@ -147,7 +148,15 @@ def table(result: dict[str, Any]) -> str:
         f"{BASE} trained on for {result['budget']} of one thread for each run, all runs of a domain at the same time, "
         f"{result['seeds']} seeds. Bits per character: less is better."
     )
-    header = ["domain", "vocabulary", "steps", "tokens seen", "tokens of the held-out passages", "bits per character"]
+    header = [
+        "domain",
+        "held-out passages",
+        "vocabulary",
+        "steps",
+        "tokens seen",
+        "tokens of the held-out passages",
+        "bits per character",
+    ]
     return f"{about}\n\n{markdown(header, rows)}"
 
 
