@@ -160,9 +160,9 @@ for step in range(STEPS_BY_HAND // 8 or 1, STEPS_BY_HAND + 1, STEPS_BY_HAND // 8
 
 # %% [markdown]
 # First the MLM loss falls to its baseline and stays there for a while: the model knows frequencies, and guesses the
-# same tokens everywhere. Then it leaves the plateau, and NSP leaves ln 2 some hundred steps later. A run that ends *at*
-# the two baselines has learned nothing from context, however smooth its curve looks: train longer, or look for an error
-# in labels and masks. `00_bert_in_150_lines` takes such a loop to the end.
+# same tokens everywhere. Then both losses leave their baselines. A run that ends *at* the two has learned nothing from
+# context, however smooth its curve looks: train longer, or look for an error in labels and masks.
+# `00_bert_in_150_lines` goes on from here.
 
 # %% [markdown]
 # ### Exercise 2
