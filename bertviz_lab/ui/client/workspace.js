@@ -9,7 +9,7 @@ import { VIEWS } from 'lab/site.js';
 
 export const NEAR = '300px'; // panels this close to the window are drawn already
 const PATIENCE = 100; // milliseconds that the second slot waits for the answers of the first
-const FOLLOWED = 2500; // milliseconds in which an opened panel is kept in sight
+const FOLLOWED = 10000; // milliseconds in which an opened panel is kept in sight
 
 /** The views of a workspace, added to `root`. Which are open, one in each slot, is kept in the address; `openFirst` are
  * the defaults. `missing()` returns what they need before they can be drawn, "" if nothing. */
