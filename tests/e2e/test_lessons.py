@@ -60,7 +60,7 @@ def expect_place(page: Page, place: Place) -> None:
     """The view or its fold is in sight and has an answer; the input and the settings are those of the place."""
     expect_workspace(page, place.space)
     shown = page.locator(SHOWN[f"{place.view} {place.part}".strip()]).locator("visible=true").first
-    expect(shown).to_be_visible()
+    expect(shown).to_be_visible(timeout=MEASURING)
     if place.space == "train":
         return
     target = page.locator(f"#{place.view}-{place.part}" if place.part else f"#panel-{place.view}")
