@@ -119,7 +119,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
         passed.extend(record(sitting(0, 100), tmp_path))  # as far as it comes
     assert str(told.value) == (
         f"{tmp_path} could not be written: File too large. "
-        f"The last checkpoint, {checkpoint}, is untouched: free some space, then resume with --resume."
+        f"The last checkpoint, {checkpoint}, is untouched: free some space, then resume with `resume=True`."
     )
     state = read_state(tmp_path)
     assert (state.status, state.message) == ("failed", str(told.value))
