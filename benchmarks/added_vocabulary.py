@@ -1,4 +1,4 @@
-"""Continued pretraining on a domain with and without words added to the vocabulary, after equal time.
+"""Continued pretraining on two domains with and without words added to the vocabulary, after equal time.
 
 `pretrain --init-from wiki-tiny` reads medical articles of Wikipedia and the docstrings of installed Python packages,
 neither of which wiki-tiny was trained on. One arm keeps its vocabulary; the other adds the pieces that save the most
