@@ -179,7 +179,7 @@ def test_a_full_disk_names_the_last_good_checkpoint_and_leaves_it(error, two, tm
     assert str(told.value) == (
         "The checkpoint of step 30 could not be written: No space left on device. "
         f"The last good one, of step 20, is {tmp_path / 'step-00000020'}. "
-        f"Free some space for {tmp_path}, then resume with --resume."
+        f"Free some space for {tmp_path}, then resume with `resume=True`."
     )
     assert names(tmp_path) == ["step-00000010", "step-00000020"]
     assert two.newest().step == 20
