@@ -139,7 +139,7 @@ def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
         script = (ui / "views" / place.view / "view.js").read_text(encoding="utf-8")
         if place.view == "attention":  # whose grid keeps settings of its own
             script += (ui / "components" / "attention" / "attention_grid.js").read_text(encoding="utf-8")
-        if place.view == "attribution":
+        if place.view in ("attribution", "causes"):
             script += (ui / "views" / "attribution" / "target.js").read_text(encoding="utf-8")
         named = (f"panel.fold('{place.part}'", f"panel.foldOf('{place.part}'", f", '{place.part}');")
         assert not place.part or any(words in script for words in named)

@@ -97,7 +97,10 @@ def write_state(folder: Path, state: RunState, durable: bool = True) -> None:
 def read_config(folder: Path) -> RunConfig:
     """Return the settings of a run. Raises `InputError` where there are none."""
     try:
-        return run_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        body = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if not {"corpus", "train"} & body.keys():
+            raise ValueError("the settings of something else")
+        return run_config(body)
     except InputError:
         raise  # it names the setting that is out of range
     except (OSError, ValueError, TypeError, AttributeError) as error:

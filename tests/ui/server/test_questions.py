@@ -103,7 +103,7 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
     def bounded(kind: Any) -> bool:
         if get_origin(kind) is Annotated:
             return True
-        if get_origin(kind) in (list, tuple):  # what a list holds is bounded, and the body of a request is
+        if get_origin(kind) in (list, tuple, dict):  # what a list holds is bounded, and the body of a request is
             return all(bounded(part) for part in get_args(kind))
         if get_origin(kind) in (Union, UnionType):  # such as a position, or None
             return all(bounded(part) for part in get_args(kind) if part is not NoneType)
@@ -113,11 +113,16 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
 
     asked = view.questions[name]
     _, *parameters = inspect.signature(asked.answer).parameters.values()
-    arguments = [parameter for parameter in parameters if parameter.annotation is not Visitor]
-    assert {argument.name for argument in arguments} == asked.arguments
-    assert asked.depends_on_visitor is (len(arguments) < len(parameters))
-    for argument in arguments:
-        assert bounded(argument.annotation), argument
+    arguments: dict[str, Any] = {}
+    for parameter in parameters:
+        if parameter.name == "asked":  # one argument for each field
+            arguments |= get_type_hints(parameter.annotation, include_extras=True)
+        elif parameter.annotation is not Visitor:
+            arguments[parameter.name] = parameter.annotation
+    assert arguments.keys() == asked.arguments
+    assert asked.depends_on_visitor is any(parameter.annotation is Visitor for parameter in parameters)
+    for argument, kind in arguments.items():
+        assert bounded(kind), argument
 
 
 @pytest.mark.parametrize(("view", "name"), EVERY, ids=[f"{view.id}.{name}" for view, name in EVERY])
