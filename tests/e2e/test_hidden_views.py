@@ -174,7 +174,7 @@ def test_no_training_begins_while_a_file_is_on_its_way(
 _LONG = "the old king of france was a man of letters " * 30
 _ASK = """([line, text]) => {
   window.answers ??= {};
-  window.Lab.page.ask('predictions', 'surprisal', {model: 'wiki-mini', text_a: text, text_b: ''}, line)
+  window.Lab.page.ask('predictions', 'surprisal', {model: 'wiki-mini', text_a: text, text_b: '', positions: 0}, line)
     .then((answer) => { (window.answers[line] ??= []).push(answer === undefined ? 'dropped' : 'answered'); });
 }"""
 

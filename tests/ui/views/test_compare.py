@@ -73,7 +73,7 @@ def test_more_runs_than_can_be_told_apart_are_refused(session: AppState) -> None
 def test_a_run_that_vanished_meanwhile_is_a_sentence(session: AppState) -> None:
     run_id = finished(session, WHOLE, 0.8)
     assert ask(session, "comparison", names=[run_id])["runs"]
-    write_json(session.runs.folder(run_id) / "config.json", {"corpus": []})  # damaged
+    write_json(session.runs.folder(run_id) / "config.json", {"mine": 1})  # damaged
     assert "removed meanwhile" in ask(session, "comparison", names=[run_id])["message"]
 
 

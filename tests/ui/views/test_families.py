@@ -21,10 +21,10 @@ GIVEN: dict[str, Any] = {
     "text_b": B, "position": 2, "top_k": 3, "word": "the", "of": "hidden", "pooling": "auto", "kind": "token",
     "shown": "score", "against": "model", "other_text": "", "choice": "", "contrast": "", "ablated": [[0, 1]],
     "causal": True, "segments": "swapped", "draws": "100", "masks": "dynamic", "lines": "the cat\na dog",
-    "settings": {"rate": 15, "mask": 80, "random": 10, "unit": "words", "seed": 0}, "other": "little", "hidden": [],
+    "settings": {"rate": 15, "mask": 80, "random": 10, "unit": "words", "seed": 0}, "other": "little",
     "traced": {"kind": "token", "position": 2, "choice": "", "contrast": "", "corruption": "mask", "changed": 1,
                "replacement": "", "direction": "noising"},
-    "component": "head", "layer": 0, "index": 1, "method": "ALTI",
+    "component": "head", "layer": 0, "index": 1, "method": "ALTI", "positions": 9,
     "texts": [], "task": "subject", "measure": "accuracy",
     "prediction": {"kind": "token", "position": 2, "choice": "", "contrast": "", "candidates": 100},
     "by": "random", "count": 1, "steps": None, "threshold": 0.05,
@@ -37,7 +37,7 @@ REFUSED = {
 #: Questions about the hub, about runs and their snapshots, about a file, one that trains for seconds, and those about a
 #: corpus, of which tests/interpret/test_corpus.py makes an index with every family.
 NOT_OF_A_MODEL = {
-    *("corpus.heads", "corpus.pairs", "corpus.neurons", "corpus.training"),
+    *("corpus.corpora", "corpus.heads", "corpus.pairs", "corpus.neurons", "corpus.training"),
     *("publish.page", "publish.files", "publish.send"),
     *("influence.influence", "influence.leave_out", "influence.retrained"),
     *("layers.probes_over_training", "layers.fit_lens"),
