@@ -128,7 +128,7 @@ class CausesGraph(nn.Module):
         rows_ND = torch.cat([part.expand(1, input_ids.shape[1], -1).index_select(1, position)[0] for part in summands])
         contexts = [trace.context[0].index_select(1, position)[:, 0] for trace in traces]
         intermediates = [trace.intermediate_output[0].index_select(0, position)[0] for trace in traces]
-        whole, found = carry(self.checkpoint, rows_ND, contexts, intermediates), {}
+        whole, outputs = carry(self.checkpoint, rows_ND, contexts, intermediates), {}
         for head in self.heads:
             if head == "label" and text_position(self.checkpoint) is None:
                 continue  # it reads the mean of all tokens
@@ -137,8 +137,8 @@ class CausesGraph(nn.Module):
             if head == "token":
                 table_CD = table_CD.index_select(0, classes)
                 bias_C = None if bias_C is None else bias_C.index_select(0, classes)
-            found[f"parts_{head}"] = stream.logits(table_CD, bias_C)
-        return found
+            outputs[f"parts_{head}"] = stream.logits(table_CD, bias_C)
+        return outputs
 
 
 def _tried_cells(layer: int, heads: int) -> Tensor:

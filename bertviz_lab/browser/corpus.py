@@ -1,6 +1,6 @@
 """Corpus search of a published model, recorded: what each head does on average on a sample that comes with the lab.
 
-The texts are never those that a model was trained on, which may be a person's own.
+The model's own training text is never used: it may be private.
 """
 
 import json

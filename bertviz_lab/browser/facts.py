@@ -98,8 +98,8 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: Tuned
 def _embeddings(checkpoint: Checkpoint) -> list[str]:
     """Return the embeddings that are summed, in the order of `Embeddings.summands`."""
     tables = backbone(checkpoint).embeddings
-    found = {"token": tables.word, "position": tables.position, "segment": tables.token_type}
-    return [name for name, table in found.items() if table is not None]
+    summed = {"token": tables.word, "position": tables.position, "segment": tables.token_type}
+    return [name for name, table in summed.items() if table is not None]
 
 
 def _added_terms(checkpoint: Checkpoint) -> list[str]:

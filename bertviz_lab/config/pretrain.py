@@ -70,7 +70,7 @@ class PretrainConfig(TrainingConfig):
     add_vocabulary: str = main(
         "",
         "New words",
-        "With --init-from: add this many pieces to its vocabulary, those that save the most tokens of the text, or the "
+        "With --init-from: add the pieces that save the most tokens of the text to its vocabulary: this many, or the "
         "words of a file, one a line",
         examples=("200", "500", "1000", "2000"),
     )

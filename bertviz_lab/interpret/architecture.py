@@ -13,7 +13,6 @@ from functools import cache
 from typing import Literal
 
 from bertviz_lab.config import family_notes
-from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The parts of the picture: the code that computes each, as "module:name" within the package, and an expression that
@@ -108,7 +107,7 @@ class Architecture:
 def describe_architecture(checkpoint: Checkpoint) -> Architecture:
     """Describe the architecture of a model by its configuration, its heads, and the code that computes each part."""
     config, model = checkpoint.config, checkpoint.model
-    has_pair, has_pooler = hasattr(model, "nsp"), backbone(checkpoint).pooler is not None
+    has_pair = hasattr(model, "nsp")
     task: Task = _TASKS.get(checkpoint.kind, "embedding" if checkpoint.pooling else "")
     places = dict(CODE)
     if config.position_embedding_type != "absolute":
@@ -137,11 +136,11 @@ def describe_architecture(checkpoint: Checkpoint) -> Architecture:
         activation=config.hidden_act,
         windows=config.windows,
         has_mlm=hasattr(model, "mlm"),
-        pooler=config.pooler_act if has_pooler and (has_pair or task == "classification") else "",
+        pooler=config.pooler_act if getattr(model, "pooling", False) else "",
         pooling=checkpoint.pooling or config.classifier_pooling,
         pair_objective=("sop" if config.has_sop else "nsp") if has_pair else "",
         task=task,
-        labels=config.labels if task in ("classification", "tokens") else (),
+        labels=config.labels if hasattr(model, "classifier") else (),
         differences=family_notes.differences(config),
         code={part: Code(place, _matching(sources[place].text, lines)) for part, (place, lines) in places.items()},
         sources=sources,

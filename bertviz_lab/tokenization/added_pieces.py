@@ -53,7 +53,7 @@ def write_pieces(pieces: Sequence[NewPiece], path: Path) -> None:
 
 
 def most_useful_pieces(tokenizer: Tokenizer, texts: Iterable[str], most: int) -> list[NewPiece]:
-    """Return at most `most` new pieces for the words of `texts`, those that save most tokens first.
+    """Return at most `most` new pieces for the words of `texts`, in the order of the tokens that they save.
 
     Raises `InputError` for a Unigram tokenizer, and where the text has no word that a new piece would shorten.
     """

@@ -129,9 +129,9 @@ async function patch({ model, progress }, both, cells) {
       ...some.filter(([of]) => of < layer).map((_, at) => [NONE.length + at, -1, 0]),
       ...some.filter(([of]) => of === layer).map(([, name, index]) => [0, COMPONENTS.indexOf(name), index])]);
     const out = await run(model, both, rows);
-    const found = range(NONE.length + some.length)
+    const ofRows = range(NONE.length + some.length)
       .map((row) => scoresFrom(model, both.target, logitsOf(model, both, out, row)));
-    scores.push(...(first ? found.slice(NONE.length) : found));
+    scores.push(...(first ? ofRows.slice(NONE.length) : ofRows));
   }
   return scores;
 }

@@ -160,9 +160,9 @@ export function makeTokenizer(library, json, facts) {
     // Rules for a whole text take away or put in: each character is the next one of its kind, else it follows.
     let [next, last] = [0, from - 1];
     const starts = whole.map((character) => {
-      const found = aligned.slice(next, next + 64).findIndex(([other]) => other === character);
-      if (found >= 0) next += found + 1;
-      last = found >= 0 ? aligned[next - 1][1] : Math.min(last + 1, from + part.length - 1);
+      const ahead = aligned.slice(next, next + 64).findIndex(([other]) => other === character);
+      if (ahead >= 0) next += ahead + 1;
+      last = ahead >= 0 ? aligned[next - 1][1] : Math.min(last + 1, from + part.length - 1);
       return last;
     });
     return whole.map((character, at) => { // a space stands for the last of several

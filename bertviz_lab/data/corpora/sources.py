@@ -220,7 +220,7 @@ def reading_errors(source: Source) -> Iterator[None]:
 
 
 def _complaint(error: Exception, source: Source) -> str | None:
-    """Return what a person is told of an error while a source is read; None for one that is no fault of the source."""
+    """Return the message for an error while a source is read; None for an error that is not the source's fault."""
     if isinstance(error, (NotImplementedError, RuntimeError)) and source.archive is not None:
         return f"{quoted(source.name)} is damaged inside its zip; make the zip again."
     if isinstance(error, OSError) and error.errno:

@@ -256,7 +256,7 @@ def initial_model(
 
 
 def added_note(added: Sequence[NewPiece]) -> str:
-    """Return which pieces a vocabulary has gained, those that save the most tokens first."""
+    """Return the pieces that a vocabulary has gained, in the order of the tokens that they save."""
     useful = sorted(added, key=lambda piece: -piece.saved)
     named = ", ".join(piece.piece for piece in useful[:_EXAMPLES]) + (" ..." if len(added) > _EXAMPLES else "")
     return f"The vocabulary has {len(added):,} new pieces, each begun as the mean of its parts: {named}"

@@ -203,9 +203,9 @@ export function layoutOf(model, view, words, gettext) {
   function resultRows(part) {
     const says = (text) => [[text, null]];
     if (part === 'predictions') {
-      const found = model.masks[Math.min(view.mask, model.masks.length - 1)];
-      if (!found) return model.columns ? says(gettext('no [MASK] in the text')) : [];
-      return found.candidates.slice(0, 4).map(({ token, probability }) => [token, probability]);
+      const mask = model.masks[Math.min(view.mask, model.masks.length - 1)];
+      if (!mask) return model.columns ? says(gettext('no [MASK] in the text')) : [];
+      return mask.candidates.slice(0, 4).map(({ token, probability }) => [token, probability]);
     }
     if (part === 'nsp') {
       if (!model.next) return model.columns ? says(gettext('needs a text B')) : [];

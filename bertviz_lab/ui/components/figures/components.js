@@ -36,13 +36,13 @@ export function principalPlane(products) {
   const middle = sum(means) / means.length;
   let centered = products.map((row, at) => row.map((value, column) => value - means[at] - means[column] + middle));
   const total = trace(centered);
-  let found = 0;
+  let explained = 0;
   const axes = range(2).map(() => {
     const { value, vector } = dominant(centered);
     if (!(value > 1e-12 * total)) return means.map(() => 0);
-    found += value;
+    explained += value;
     centered = centered.map((row, at) => row.map((entry, column) => entry - value * vector[at] * vector[column]));
     return vector.map((share) => share * Math.sqrt(value) * Math.sign(furthest(vector)));
   });
-  return { points: means.map((_, at) => [axes[0][at], axes[1][at]]), explained: total > 0 ? found / total : 1 };
+  return { points: means.map((_, at) => [axes[0][at], axes[1][at]]), explained: total > 0 ? explained / total : 1 };
 }
