@@ -63,11 +63,17 @@ def at_rest(page: Page) -> None:
     )
 
 
+_END_TRANSITIONS = """() => document.getAnimations().filter((each) => each instanceof CSSTransition)
+  .forEach((each) => each.finish())"""
+
+
 def complaints(page: Page, *parts: str) -> list[str]:
     """What axe finds in parts of a page, by their ids, and whether the page is wider than its window.
 
-    Without `parts` it looks at all of it but the footer, which is Gradio's.
+    Without `parts` it looks at all of it but the footer, which is Gradio's. Transitions are brought to their end: half
+    way, a color between two others is on no page for long.
     """
+    page.evaluate(_END_TRANSITIONS)
     response = Axe().run(page, context=[f"#{part}" for part in parts] or {"exclude": [["footer"]]}).response
     found = [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"
