@@ -1,5 +1,6 @@
 """Pseudo-log-likelihood (Salazar et al. 2020) of each token of a text, and of the two sentences of minimal pairs."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,6 +141,15 @@ class MinimalPairReport:
         return sum(score.right for score in self.scores) / len(self.scores)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the accuracy (Wilson 1927): what so few pairs leave open."""
+        z, pairs, share = 1.959964, len(self.scores), self.accuracy
+        center = share + z**2 / (2 * pairs)
+        margin = z * math.sqrt(share * (1 - share) / pairs + (z / (2 * pairs)) ** 2)
+        scale = 1 + z**2 / pairs
+        return (center - margin) / scale, (center + margin) / scale
+
+    @property
     def by_phenomenon(self) -> Mapping[str, float]:
         """Phenomenon -> accuracy on its pairs."""
         return probe_accuracy(self.scores)
@@ -153,7 +163,8 @@ class MinimalPairReport:
         """Return what `evaluate --json` prints."""
         counts = self.counts
         phenomena = {name: {"accuracy": share, "pairs": counts[name]} for name, share in self.by_phenomenon.items()}
-        return {"accuracy": self.accuracy, "pairs": len(self.scores), "phenomena": phenomena}
+        overall = {"accuracy": self.accuracy, "interval": list(self.interval), "pairs": len(self.scores)}
+        return overall | {"phenomena": phenomena}
 
 
 def score_minimal_pairs(

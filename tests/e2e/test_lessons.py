@@ -88,6 +88,7 @@ def follow_steps(page: Page, state: AppState, lesson: Lesson, numbers: range) ->
         expect_place(page, steps[number].place)
         page.get_by_role("button", name="Back to the lesson").click()
         expect_workspace(page, "learn")
+        expect(page.locator("#lesson-bar")).to_be_hidden()
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
         expect(button).to_be_focused()
 

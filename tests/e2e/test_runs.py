@@ -204,11 +204,12 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(page: Page, served: 
     scores = page.locator("#evaluate-scores")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
     name = session.models.open(RUN).name
-    expect(scores).to_contain_text(f"6 pairs scored with {name}; chance is 50%.", timeout=TRAINING)
+    expect(scores).to_contain_text(f"6 pairs scored with {name} by pseudo-log-likelihood", timeout=TRAINING)
     report = score_minimal_pairs(session.models.open(RUN), pairs)
     for phenomenon, value in (("all", report.accuracy), *report.by_phenomenon.items()):
         fact = scores.locator(".fact", has=page.get_by_text(phenomenon.replace("_", " "), exact=True))
         expect(fact.locator("dd")).to_have_text(f"{value:.1%}")
+    expect(page.get_by_role("button", name="Download the scores of the pairs")).to_be_visible()
     page.get_by_role("button", name="Remove pairs.jsonl").click()
     expect(scores).to_contain_text("is asked which sentence of each is likelier")
     file.write_text("{}\n", encoding="utf-8")

@@ -95,6 +95,8 @@ def test_a_longer_input_is_read_with_a_warning_up_to_the_position_embeddings(tmp
     cut = encode_inputs(checkpoint, "the cat " * 40).encoding
     assert len(cut.ids) == 64
     assert checkpoint.encoding_warning(cut) == "m reads up to 64 tokens and this text has 18 more, which are cut off."
+    foreign = encode_inputs(checkpoint, "the 猫 [MASK]").encoding
+    assert checkpoint.encoding_warning(foreign).startswith("The vocabulary of m cannot represent 1 word of this text")
 
 
 def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path):

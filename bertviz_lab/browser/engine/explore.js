@@ -18,7 +18,7 @@ export async function encode({ model }, { text_a: a, text_b: b }) {
   const encoding = model.encode(a, b);
   const cut = encoding.dropped_a.length + encoding.dropped_b.length;
   const note = cut ? `${model.facts.name} reads up to ${whole(encoding.ids.length)} tokens and this text has `
-    + `${whole(cut)} more, which are cut off.` : lengthWarning(model, encoding);
+    + `${whole(cut)} more, which are cut off.` : lengthWarning(model, encoding) || unknownWarning(model, encoding);
   return { encoding, note, mask: model.tokenizer.special.mask };
 }
 
@@ -27,6 +27,13 @@ export function lengthWarning({ facts: { name, trained_length: trained } }, { id
   if (trained === null || ids.length <= trained) return '';
   return `${name} was trained on up to ${trained} tokens and this input has ${ids.length}: its output is unreliable `
     + 'beyond that length.';
+}
+
+/** What is said of a text with words that a model's vocabulary cannot represent; "" of others. */
+function unknownWarning({ facts: { name }, tokenizer: { special: { unk } } }, encoding) {
+  const words = encoding.tokens.filter((token, at) => token === unk && !encoding.special_tokens_mask[at]).length;
+  const counted = words === 1 ? '1 word' : `${whole(words)} words`;
+  return words && `The vocabulary of ${name} cannot represent ${counted} of this text: the model reads ${unk} there.`;
 }
 
 export async function random_text({ site }, { model, texts }) {

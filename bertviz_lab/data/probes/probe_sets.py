@@ -19,7 +19,10 @@ from typing import Any
 
 from bertviz_lab.data.corpora.formats.records import json_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, find_sources
+from bertviz_lab.data.corpora.sources import Kinds, Meter, Source, close_archives, find_sources
+from bertviz_lab.data.formats.raw import DropReport, ReadOptions
+from bertviz_lab.data.formats.tables import read_table
+from bertviz_lab.data.formats.text_files import open_text
 from bertviz_lab.data.probes.minimal_pairs import KINDS, PHENOMENA, MinimalPair, minimal_pairs, words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
@@ -91,13 +94,22 @@ PROBES: Mapping[str, Probes] = {
 
 
 _GOOD, _BAD, _PHENOMENON = FIELDS = ("sentence_good", "sentence_bad", "linguistics_term")
-_FILES = Kinds(dict.fromkeys((".jsonl", ".ndjson"), "jsonl"), "a .jsonl file of minimal pairs, or a folder of them")
+#: What the columns of a table may be called instead.
+_COLUMNS = {"good": _GOOD, "bad": _BAD, "phenomenon": _PHENOMENON} | {field: field for field in FIELDS}
+_FILES = Kinds(
+    dict.fromkeys((".jsonl", ".ndjson"), "jsonl") | dict.fromkeys((".csv", ".tsv"), "table"),
+    "a .csv, .tsv or .jsonl file of minimal pairs, or a folder of them",
+)
 
 
 def read_minimal_pairs(
     paths: Sequence[str | Path] | str | Path, max_bytes: float = math.inf
 ) -> tuple[MinimalPair, ...]:
-    """Return the pairs of files, folders, zips and patterns, by phenomenon. Raises `InputError` naming the record."""
+    """Return the pairs of files, folders, zips and patterns, by phenomenon. Raises `InputError` naming the record.
+
+    A file has BLiMP's records in JSON Lines, or is a table with the columns `good`, `bad` and, if there are several,
+    `phenomenon`; without such a header these are its first columns.
+    """
     notes = ReadingNotes()
     sources = find_sources(paths, notes, max_bytes, _FILES)
     try:
@@ -112,12 +124,26 @@ def read_minimal_pairs(
 
 
 def _pairs_of(source: Source) -> Iterator[MinimalPair]:
+    if source.format == "table":
+        yield from _pairs_of_table(source)
+        return
     with io.TextIOWrapper(source.open(), encoding="utf-8-sig") as stream:
         try:
             for number, record in enumerate(json_lines(stream, source.name), 1):
                 yield _pair_of_record(record, f"Record {number:,} of {quoted(source.name)}")
         except UnicodeDecodeError:
             raise InputError(f"{quoted(source.name)} is not text in UTF-8, which JSON Lines are; save it so.") from None
+
+
+def _pairs_of_table(source: Source) -> Iterator[MinimalPair]:
+    options = ReadOptions()
+    table = read_table(open_text(source, Meter(0, math.inf), options), options, DropReport())
+    header = [_COLUMNS.get(name.strip().lower(), "") for name in table.rows[0]] if table.rows else []
+    has_header = {_GOOD, _BAD} <= set(header)
+    columns = header if has_header else list(FIELDS)
+    for row, number in zip(table.rows[has_header:], table.numbers[has_header:], strict=True):
+        record = {_PHENOMENON: "pairs"} | {name: cell for name, cell in zip(columns, row, strict=False) if cell.strip()}
+        yield _pair_of_record(record, table.at(number))
 
 
 def _pair_of_record(record: Any, where: str) -> MinimalPair:

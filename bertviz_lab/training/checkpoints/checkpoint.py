@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from bertviz_lab import model as models
 from bertviz_lab.config import SHIPPED, BertConfig
 from bertviz_lab.config.limits import QuestionLimits, words_of
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import weights
 from bertviz_lab.model.weight_names import place_of
@@ -71,11 +72,24 @@ class Checkpoint:
         return min(self.trained_length or positions, positions) if has_task else positions
 
     def encoding_warning(self, encoding: Encoding) -> str:
-        """Return a sentence for a text that was cut, or is longer than the model was trained on; "" for any other."""
-        if not encoding.dropped:
-            return self.length_warning(len(encoding))
-        reads = f"{self.name or 'This model'} reads up to {len(encoding):,} tokens"
-        return f"{reads} and this text has {encoding.dropped:,} more, which are cut off."
+        """Return a sentence for a text that was cut, is longer than the model was trained on, or has unknown words.
+
+        The first that applies; "" for any other text.
+        """
+        name, unknown = self.name or "This model", self.tokenizer.token(self.tokenizer.unk_id)
+        if encoding.dropped:
+            reads = f"{name} reads up to {len(encoding):,} tokens"
+            return f"{reads} and this text has {encoding.dropped:,} more, which are cut off."
+        if warning := self.length_warning(len(encoding)):
+            return warning
+        words = sum(
+            token == unknown and not added
+            for token, added in zip(encoding.tokens, encoding.special_tokens_mask, strict=True)
+        )
+        if not words:
+            return ""
+        has = pluralized(words, "word", "words")
+        return f"The vocabulary of {name} cannot represent {has} of this text: the model reads {unknown} there."
 
     def length_warning(self, tokens: int) -> str:
         """Return a sentence for an input of more tokens than the model was trained on; "" for any other."""

@@ -64,7 +64,7 @@ export function mountExplore(root) {
       take();
     };
     return makeField('textarea', label, page.input[name], take,
-      { id: name.replace('_', '-'), rows: 1, placeholder, onkeydown, rest: TYPING });
+      { id: name.replace('_', '-'), rows: 1, dir: 'auto', placeholder, onkeydown, rest: TYPING });
   }
 
   /** Take over the text of the fields. */

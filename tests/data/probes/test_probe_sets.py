@@ -145,6 +145,22 @@ def test_a_folder_and_a_zip_are_read_file_by_file_in_the_order_of_their_names(tm
     assert read_minimal_pairs([folder / "b.jsonl", folder / "a.jsonl"]) == pairs[::-1]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Phenomenon,good,bad", "agreement,The cats sleep.,The cats sleeps."),
+        ("sentence_good;sentence_bad;linguistics_term", "The cats sleep.;The cats sleeps.;agreement"),
+        ("The cats sleep.\tThe cats sleeps.\tagreement",),
+    ],
+    ids=["comma", "semicolon", "without a header"],
+)
+def test_a_table_of_a_spreadsheet_holds_pairs_too(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    expected = MinimalPair("agreement", "", "The cats sleep.", "The cats sleeps.", 2)
+    assert read_minimal_pairs(write(tmp_path / "a.csv", *lines)) == (expected,)
+    with pytest.raises(InputError, match=r'"b\.csv" row 2 has no text in the field "sentence_bad"'):
+        read_minimal_pairs(write(tmp_path / "b.csv", "good,bad", "a b,"))
+
+
 def test_sentences_may_differ_in_length_and_in_more_than_one_word(tmp_path: Path) -> None:
     longer = line("No one has ever left.", "Someone has ever left.")
     shorter = line("He left", "He left them")

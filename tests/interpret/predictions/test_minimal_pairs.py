@@ -1,6 +1,7 @@
 """Minimal pairs of a file score what a plain loop with `transformers` over the same weights gives, mask by mask."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,14 @@ import torch
 
 from bertviz_lab import Checkpoint, InputError, load_checkpoint, save_checkpoint
 from bertviz_lab.data.probes import MinimalPair
-from bertviz_lab.interpret import ProbeReport, fill_mask, probe, pseudo_log_likelihood, score_minimal_pairs
+from bertviz_lab.interpret import (
+    MinimalPairReport,
+    ProbeReport,
+    fill_mask,
+    probe,
+    pseudo_log_likelihood,
+    score_minimal_pairs,
+)
 from tests.little import little_checkpoint
 
 SHIPPED = Path(__file__).parents[3] / "checkpoints"
@@ -67,12 +75,19 @@ def test_accuracy_is_that_of_each_phenomenon_and_of_all_pairs(little: Path) -> N
     right = [score.right for score in report.scores]
     assert report.to_dict() == {
         "accuracy": pytest.approx(sum(right) / 3),
+        "interval": list(report.interval),
         "pairs": 3,
         "phenomena": {
             "order": {"accuracy": pytest.approx(sum(right[:2]) / 2), "pairs": 2},
             "pieces": {"accuracy": right[2], "pairs": 1},
         },
     }
+
+
+def test_the_interval_of_an_accuracy_is_wilsons(report: ProbeReport) -> None:
+    good = replace(report.scores[0], good=0.0, bad=-9.0)
+    mixed = MinimalPairReport((good,) * 8 + (replace(good, bad=9.0),) * 2)
+    assert mixed.interval == pytest.approx((0.4902, 0.9433), abs=1e-4)
 
 
 def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:

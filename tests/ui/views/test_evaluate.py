@@ -56,6 +56,9 @@ def test_accuracies_are_those_of_the_package_and_progress_is_reported(
     expected = [["all", report.accuracy], *([name.replace("_", " "), x] for name, x in report.by_phenomenon.items())]
     assert scores["items"] == [[name, f"{value:.1%}"] for name, value in expected]
     assert len(expected) > 2
+    wrong = [score for score in report.scores if score.right < 1]
+    assert scores["more"]["title"].endswith(f": {len(wrong)}")
+    assert len(scores["more"]["lines"]) == len(wrong)
 
 
 def test_more_pairs_than_twenty_questions_may_cost_are_refused_with_what_would_do(

@@ -204,7 +204,7 @@ export function layoutOf(model, view, words, gettext) {
     const says = (text) => [[text, null]];
     if (part === 'predictions') {
       const mask = model.masks[Math.min(view.mask, model.masks.length - 1)];
-      if (!mask) return model.columns ? says(gettext('no [MASK] in the text')) : [];
+      if (!mask) return model.columns ? says(gettext('no [MASK]')) : [];
       return mask.candidates.slice(0, 4).map(({ token, probability }) => [token, probability]);
     }
     if (part === 'nsp') {

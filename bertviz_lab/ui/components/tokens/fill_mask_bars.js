@@ -4,13 +4,14 @@ import { barRow, h, payloadView } from 'lab/client/dom.js';
 import { percent, plural, short, whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
-export default payloadView('Write a sentence with [MASK] in it, then press Predict.',
+export default payloadView('Type a text with [MASK] in it.',
   (content, { events, selection, savePage, captionOf }) => {
   let payload = null;
   let blanks = new Map(); // position -> place among the masks
   let filled = new Map(); // position -> candidate put into the blank
 
-  const sentence = h('div.sentence', { role: 'group', 'aria-label': 'The sentence; click a word to mask it' });
+  const sentence = h('div.sentence', { dir: 'auto', role: 'group',
+    'aria-label': 'The sentence; click a word to mask it' });
   const hint = h('p.quiet.small', { 'data-noexport': '' },
     'Click a prediction to read it in the sentence. Click a word of the sentence to mask or unmask it.');
   const said = h('p.hush', { 'aria-live': 'polite' });

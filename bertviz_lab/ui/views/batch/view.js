@@ -5,7 +5,7 @@ import { makeFiles } from 'lab/client/form.js';
 import { saveText } from 'lab/client/saving.js';
 
 const HELP = 'Without a query you get a prediction for each text; with one the texts ranked by the cosine of their '
-  + "sentence embeddings and the query's: semantic search.";
+  + "sentence embeddings and the query's: semantic search. Minimal pairs are scored under Runs, Evaluate.";
 
 export async function mount(panel) {
   const { page } = panel; // its questions are not about the texts of the input bar

@@ -1,6 +1,7 @@
 """What the form of an evaluation asks: accuracies on minimal pairs, or the queued fine-tunings on GLUE's tasks."""
 
 import contextlib
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,19 +26,22 @@ from bertviz_lab.ui.view import Uploads, Word, questions
 from bertviz_lab.ui.views.batch.view import CHARACTERS_PER_TOKEN, check_cost
 from bertviz_lab.ui.views.run.view import current, setting_words
 
+_WRONG = 100  # pairs that are shown
 _GLUE = "GLUE"  # the first tag of its runs; the second is the task
 
 
 def form(state: AppState) -> dict[str, Any]:
     """Return the label of the box for files."""
     size = upload_size(state.settings.limits)
-    return {"upload": f"Minimal pairs in BLiMP's format (.jsonl), or GLUE (.zip), up to {size}"}
+    table = "a table with the columns good and bad, or BLiMP's .jsonl"
+    return {"upload": f"Minimal pairs ({table}), or GLUE (.zip), up to {size}"}
 
 
 def evaluate(state: AppState, visitor: Visitor, run: Word, files: Uploads) -> dict[str, Any]:
     """Return the accuracies of the model of a run on minimal pairs; or queue its fine-tuning on the tasks of GLUE.
 
-    `started` is the run to follow, "" for none. Without files there are no `scores`.
+    `started` is the run to follow, "" for none; `table` has the pairs with their scores as CSV. Without files there are
+    no `scores`.
     """
     if not files:
         return {"scores": None, "started": ""}
@@ -47,7 +51,7 @@ def evaluate(state: AppState, visitor: Visitor, run: Word, files: Uploads) -> di
         scores = start_glue(state, visitor, model, folder)
         runs = [run_id for run_id in glue_runs(state, visitor) if state.runs.state(run_id).status in ACTIVE]
         return {"scores": scores, "started": runs[0] if runs else ""}
-    return {"scores": _accuracies(state, model, paths), "started": ""}
+    return _accuracies(state, model, paths) | {"started": ""}
 
 
 def start_glue(session: AppState, visitor: Visitor, model: str, folder: Path) -> Payload:
@@ -104,7 +108,9 @@ def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
     return ", ".join(named_score(metric, scores[metric]) for metric in task.metrics if metric in scores)
 
 
-def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload:
+def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> dict[str, Any]:
+    from bertviz_lab.training.finetuning.predict import write_csv
+
     checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)
     lengths = [
         min(checkpoint.max_length, len(text) / CHARACTERS_PER_TOKEN) for pair in pairs for text in (pair.good, pair.bad)
@@ -118,8 +124,16 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Payload
         on_progress=lambda done, total: report_progress(done / total),
     )
     phenomena = [(name.replace("_", " "), f"{share:.1%}") for name, share in report.by_phenomenon.items()]
-    done = f"{len(pairs):,} pairs scored with {checkpoint.name}; chance is 50%."
-    return facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done)
+    low, high = report.interval
+    done = f"{len(pairs):,} pairs scored with {checkpoint.name} by pseudo-log-likelihood (Salazar et al. 2020); "
+    done += f"95% interval {low:.1%} to {high:.1%}, chance is 50%."
+    wrong = [f"{s.pair.bad} ({s.bad:.2f}); {s.pair.good} ({s.good:.2f})" for s in report.scores if s.right < 1]
+    more = (f"The bad sentence is as likely or likelier: {len(wrong):,}", wrong[:_WRONG]) if wrong else None
+    table = io.StringIO()
+    rows = [(s.pair.kind, s.pair.good, s.pair.bad, round(s.good, 4), round(s.bad, 4), s.right) for s in report.scores]
+    write_csv([("phenomenon", "good", "bad", "log_p_good", "log_p_bad", "right"), *rows], table)
+    scores = facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done, more=more)
+    return {"scores": scores, "table": table.getvalue(), "name": f"pairs-{checkpoint.name}.csv"}
 
 
 QUESTIONS = questions(form, suite, slow=[evaluate])

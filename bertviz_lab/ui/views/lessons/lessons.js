@@ -210,9 +210,11 @@ export function mountLessonBar(root) {
     (part ?? head).scrollIntoView();
   }
 
-  page.on('space', (name) => name === 'learn' && goHome());
+  // Back in Learn, what a lesson had opened is over; a part of a workshop's plan goes on.
+  const leave = (name) => name === 'learn' && place.lesson?.number && hide();
+  page.on('space', leave);
   page.on('open', (opened) => {
-    if (opened.space === 'learn') goHome();
+    leave(opened.space);
     if (!opened.lesson || opened.space === 'learn') return;
     place = opened;
     const { lesson } = place; // a part of a workshop's plan is none: it has no number
