@@ -410,7 +410,7 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     out = tmp_path / "run"
     arguments = [*tune(labelled, "tokens", out, count=400), *"--epochs 2 --evals-per-epoch 1 --threads 1".split()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "bertviz_lab", *arguments, "--json"],
+        [sys.executable, "-m", "bertviz_lab", *arguments, "--json", "--notify-command", f"cat > {tmp_path}/ended.json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -425,7 +425,7 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     assert process.returncode == 130
     assert "Traceback" not in told
     stopped = json.loads(result)
-    assert stopped["reason"] == "stopped"
+    assert stopped["reason"] == json.loads((tmp_path / "ended.json").read_text())["status"] == "stopped"
     assert 0 < stopped["step"] < 200
     assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
     assert "--epochs cannot change" in refusal(capsys, *arguments, "--resume", "--epochs", "3")

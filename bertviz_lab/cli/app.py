@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from bertviz_lab.cli.options import AddCommand
+from bertviz_lab.cli.options import AddCommand, add_notify_options
 from bertviz_lab.cli.result import Result, notice
 from bertviz_lab.config.limits import limit_fields, read_limits_file
 from bertviz_lab.config.options import flag_of
@@ -29,6 +29,8 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument("--browser-engine", metavar="WHEN", default="", help=engine)
     app.add_argument("--log", choices=("json", "plain", "off"), default="off", help="Events on stderr (default: off)")
     app.add_argument("--metrics", action="store_true", help="Serve /metrics for Prometheus to this machine")
+
+    add_notify_options(app)
 
     shared = app.add_argument_group("a page that others reach (docs/deployment.md)")
     shared.add_argument("--shared", action="store_true", help="Trust nobody; implied by another host and by a Space")
@@ -62,6 +64,7 @@ def add_commands(command: AddCommand) -> None:
 def app_command(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, and print its address."""
     from bertviz_lab.browser.lab_engine import engine_of
+    from bertviz_lab.training.runs.notifier import Notifier
     from bertviz_lab.ui.app import serve_until_stopped
     from bertviz_lab.ui.guard.passwords import hash_password, users_of
     from bertviz_lab.ui.operations.event_log import start_log
@@ -89,6 +92,7 @@ def app_command(options: argparse.Namespace) -> int:
     behind_proxy = options.shared or options.trusted_proxies
     host = options.host or ("0.0.0.0" if given["workshop"] and not behind_proxy else "127.0.0.1")
     settings = Settings.for_host(host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
+    os.environ |= Notifier(options.notify, options.notify_command).environment  # of the processes of runs
     start_log(options.log)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     served = serve_until_stopped(settings, host, options.port, open_browser=options.open, engine_of=engine_of)

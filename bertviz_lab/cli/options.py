@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bertviz_lab.config.options import choices_of, grouped_options, kind_of
+from bertviz_lab.config.options import NOTIFY_VARIABLES, choices_of, grouped_options, kind_of
 
 #: Options of all commands that are files, folders, or names that may be those of folders.
 _PATHS = (
@@ -41,6 +41,15 @@ def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any]
         choices = choices_of(field)
         keywords |= {"type": kind, "metavar": "{" + ",".join(choices) + "}" if choices else field.name.upper()}
     group.add_argument("--" + field.name.replace("_", "-"), **keywords)
+
+
+def add_notify_options(parser: argparse._ActionsContainer) -> None:
+    """Add where the end of a run is reported; the defaults are those of the environment."""
+    webhook_default, command_default = (os.environ.get(name, "") for name in NOTIFY_VARIABLES)
+    webhook = "Report the end of a run to this webhook of ntfy, Slack, Discord, or any that takes JSON"
+    parser.add_argument("--notify", metavar="URL", default=webhook_default, help=webhook)
+    command = "Run this command at the end of a run, with the report as JSON on its stdin"
+    parser.add_argument("--notify-command", metavar="COMMAND", default=command_default, help=command)
 
 
 def given_options(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:

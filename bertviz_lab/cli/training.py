@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bertviz_lab.cli.options import AddCommand, add_options, given_options
+from bertviz_lab.cli.options import AddCommand, add_notify_options, add_options, given_options
 from bertviz_lab.cli.result import INTERRUPTED, Result, notice
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS, require_no_overridden_setting
@@ -24,6 +24,7 @@ def add_commands(command: AddCommand) -> None:
         training.add_argument("--out", required=True, help="Folder for the run")
         training.add_argument("--resume", action="store_true", help="Resume the run in --out")
         add_options(training, kind)
+        add_notify_options(training)
     inspect = command("inspect", inspect_command, model=False)
     inspect.add_argument("files", nargs="+", metavar="FILE", help="Labeled file, folder or zip")
     inspect.add_argument("--task", choices=("auto", *TASKS), default="auto", help="Task (default: auto)")
@@ -46,6 +47,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
     from bertviz_lab.training.loop.hardware import start_accelerator
     from bertviz_lab.training.runs.events import Event, RunFinished, final_scores, format_event
+    from bertviz_lab.training.runs.notifier import Notifier
     from bertviz_lab.training.runs.run_folder import (
         discard_failed_run,
         read_config,
@@ -56,7 +58,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
 
     if not options.out:
         raise InputError("--out is empty; name a folder for the run.")
-    folder = Path(options.out)
+    notifier, folder = Notifier(options.notify, options.notify_command), Path(options.out)
     given = given_options(options, [f.name for f in dataclasses.fields(kind)])
     resume = options.resume and (folder / "config.json").is_file()
     if resume:
@@ -80,7 +82,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     main = accelerator.is_main_process
     events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set, require_sure=True)
     if main:
-        events = record(events, folder)
+        events = notifier.watch(record(events, folder), folder)
     for event in events:
         if main and (line := format_event(event)):
             notice(line)

@@ -222,6 +222,11 @@ snapshots = partial(
 )
 
 
+#: Environment variables of the webhook and the command that the end of a run is reported to. They are no settings: the
+#: folder of a run, its card and its page show those.
+NOTIFY_VARIABLES = ("BERTVIZ_LAB_NOTIFY", "BERTVIZ_LAB_NOTIFY_COMMAND")
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
     """The settings of a run that do not depend on its task; the base of `PretrainConfig` and `FinetuneConfig`."""

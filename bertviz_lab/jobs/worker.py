@@ -23,6 +23,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training import run_training, stop_on_signals
 from bertviz_lab.training.checkpoints.atomic_io import is_locked
 from bertviz_lab.training.runs.events import Event
+from bertviz_lab.training.runs.notifier import Notifier
 from bertviz_lab.training.runs.run_folder import LOCK_FILE, RunState, read_config, read_state, record, write_state
 
 #: Variables that the run of a visitor does not inherit.
@@ -112,7 +113,8 @@ def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0, most_secon
     resume = (folder / "events.jsonl").is_file()
     try:
         events = run_training(read_config(folder), folder, resume=resume, should_stop=stop.is_set)
-        for _ in record(_explained(events, memory_bytes), folder):
+        recorded = record(_explained(events, memory_bytes), folder)
+        for _ in Notifier.of_environment().watch(recorded, folder, public=False):
             pass
     except InputError:
         return 2  # the message is in the run's state

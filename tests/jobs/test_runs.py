@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import os
 import re
 import signal
@@ -47,14 +48,20 @@ def test_a_new_run_is_called_like_no_other(runs: Runs, monkeypatch: pytest.Monke
     assert runs.name(runs.start(settings())) == "kind-crane"  # all names are taken
 
 
-def test_a_stopped_run_resumes_at_the_same_step(runs: Runs, text: Path) -> None:
+def test_a_stopped_run_is_reported_and_resumes_at_the_same_step(
+    runs: Runs, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BERTVIZ_LAB_NOTIFY_COMMAND", f"cat > {tmp_path}/ended")
     runs = dataclasses.replace(runs, nice=3)  # so that the page stays quick
     run = runs.start(settings(), (text,))
     assert runs.state(run).status in ("starting", "preparing", "training")
     wait_for(lambda: runs.state(run).step > 3)
     assert psutil.Process(runs.state(run).pid).nice() == min(19, psutil.Process().nice() + 3)
     runs.stop(run)
-    wait_for(lambda: runs.state(run).status == "stopped")
+    wait_for(lambda: runs.state(run).status == "stopped" and (tmp_path / "ended").is_file())
+    wait_for(lambda: (tmp_path / "ended").read_text() != "")
+    ending = json.loads((tmp_path / "ended").read_text())
+    assert (ending["run"], ending["status"], ending["model"]) == (short_name(run), "stopped", "")
     stopped_at, started_at = runs.state(run).step, runs.started(run)
     assert load_checkpoint(runs.state(run).model).architecture == "BertForPreTraining"
 
@@ -159,12 +166,14 @@ def test_a_run_of_a_shared_page_inherits_no_secrets(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("bertviz_lab.jobs.worker.subprocess.Popen", popen)
     for name in ("HF_TOKEN", "BERTVIZ_LAB_AUTH", "BERTVIZ_LAB_LEADER_KEY", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("BERTVIZ_LAB_NOTIFY", "https://ntfy.sh/topic")
     for cached in (False, True):
         worker.start_process(tmp_path, 5, 0, 0.0, cached=cached)
     shared, local = started
     assert "secret" not in shared.values()
     assert shared["BERTVIZ_LAB_CACHE"] == "none" != local["BERTVIZ_LAB_CACHE"], "nor is its text kept for the next run"
-    assert shared["PATH"] == local["PATH"]
+    for name in ("PATH", "BERTVIZ_LAB_NOTIFY"):  # the server's owner hears of every run
+        assert shared[name] == local[name]
     assert local["HF_TOKEN"] == "secret"  # the person's own
 
 

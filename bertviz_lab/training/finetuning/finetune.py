@@ -51,8 +51,12 @@ def finetune(
     resume: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
     require_sure: bool = False,
+    notify: str = "",
 ) -> Iterator[Event]:
     """Run a fine-tuning in `folder`, or resume it with `resume`; the best of its trials becomes the run's model.
+
+    The end is reported to the webhook `notify`, an address of ntfy, Slack or Discord or one that takes JSON; it is kept
+    in no file of the run, since anyone who knows it can post there.
 
     The examples are those of `config.train`, or `texts` (or pairs of texts) with their `labels`, which the folder then
     keeps as a file.
@@ -63,7 +67,7 @@ def finetune(
     """
     run = _Finetuning(config, folder, resume, should_stop)
     run.texts, run.labels, run.require_sure = texts, labels, require_sure
-    yield from run.tracked_events()
+    yield from run.reported_events(notify)
 
 
 class _Finetuning(TrainingRun[FinetuneConfig]):

@@ -19,6 +19,7 @@ from bertviz_lab.training.loop.loop import Progress
 from bertviz_lab.training.loop.sharding import shard_like, whole
 from bertviz_lab.training.loop.trackers import track
 from bertviz_lab.training.runs.events import Event, RunStarted
+from bertviz_lab.training.runs.notifier import Notifier
 from bertviz_lab.training.runs.run_folder import ConfigT, read_config, require_no_other_files, write_config
 
 _STATE, _OPTIMIZERS = "trainer.json", "optimizer.safetensors"
@@ -100,9 +101,10 @@ class TrainingRun(Generic[ConfigT]):
         """Run from the files to the model."""
         raise NotImplementedError
 
-    def tracked_events(self) -> Iterator[Event]:
-        """Run, and send the metrics to the tracker of the settings."""
-        yield from track(self.events(), self.config, self.folder)
+    def reported_events(self, notify: str) -> Iterator[Event]:
+        """Run, send the metrics to the tracker of the settings, and the end to the webhook `notify`, "" for none."""
+        notifier = Notifier(notify) if self.accelerator.is_main_process else Notifier()
+        yield from notifier.watch(track(self.events(), self.config, self.folder), self.folder)
 
     def open_folder(self, prepared: Path) -> None:
         """Create the folder and write the settings; the main process does this.

@@ -64,8 +64,12 @@ def pretrain(
     texts: Sequence[str] | None = None,
     resume: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
+    notify: str = "",
 ) -> Iterator[Event]:
     """Run a pretraining in `folder`, or resume it with `resume`; its metrics also go to `config.tracker`.
+
+    The end is reported to the webhook `notify`, an address of ntfy, Slack or Discord or one that takes JSON; it is kept
+    in no file of the run, since anyone who knows it can post there.
 
     The corpus is that of `config`, or `texts`, a list of documents, which the folder then keeps as a file.
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
@@ -74,7 +78,7 @@ def pretrain(
     """
     run = _Pretraining(config, folder, resume, should_stop)
     run.texts = texts
-    yield from run.tracked_events()
+    yield from run.reported_events(notify)
 
 
 class _Pretraining(TrainingRun[PretrainConfig]):

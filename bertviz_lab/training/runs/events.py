@@ -140,12 +140,16 @@ class RunFinished(Event):
     message: str
 
 
-def to_json(event: Event) -> str:
-    """Return one line of a log: the event's name under "event", its fields beside it, a task's metrics among them."""
+def to_row(event: Event) -> dict[str, Any]:
+    """Return an event as a log has it: its name under "event", next to it its fields and a task's metrics."""
     body = dataclasses.asdict(event)
     metrics = body.pop("metrics", {})
-    row = {"event": type(event).__name__, **body, **metrics}
-    return strict_json.dumps(row, ensure_ascii=False)
+    return {"event": type(event).__name__, **body, **metrics}
+
+
+def to_json(event: Event) -> str:
+    """Return one line of a log."""
+    return strict_json.dumps(to_row(event), ensure_ascii=False)
 
 
 def format_event(event: Event) -> str:

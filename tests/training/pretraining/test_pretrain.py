@@ -280,7 +280,9 @@ def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, repor
 @pytest.mark.slow
 def test_two_processes_train_the_model_that_one_trains(text, tmp_path, monkeypatch):
     monkeypatch.undo()  # the processes know the real sizes of models
-    launch({**SHARED_RUN, "corpus": text}, tmp_path / "two", 2)
+    ended = tmp_path / "ended"
+    launch({**SHARED_RUN, "corpus": text}, tmp_path / "two", 2, "--notify-command", f"echo ended >> {ended}")
+    assert ended.read_text() == "ended\n", "one process reports"
     config = short_run(text, **SHARED_RUN)
     events = finish(replace(config, gradient_accumulation_steps=2), tmp_path / "one")
     assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"))
