@@ -97,7 +97,7 @@ def page(
 
     It opens with the texts, which a reader may change; `more` are settings as an address has them
     (`**{"attention.layer": "2"}`). The weights are in the notebook: 5.5 MB, and 1.3 times the weights in 16 bits, which
-    is 20 MB for wiki-mini and 7 MB for tiny-town. Takes half a minute. Raises `InputError` without the extra `onnx`.
+    is 19 MB for wiki-mini and 7 MB for tiny-town. Takes half a minute. Raises `InputError` without the extra `onnx`.
     """
     from bertviz_lab.browser.site import publish
 

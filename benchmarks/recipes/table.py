@@ -87,12 +87,13 @@ def table(result: dict[str, Any]) -> str:
         "start of a training, and what is best there need not be best in an hour."
     )
     from_babylm = (
-        "These recipes include what won the BabyLM challenges. LTG-BERT (Samuel et al. 2023): disentangled "
-        "attention, pre-norm with GeGLU, span masking, weight decay 0.1, no sentence pairs. GPT-BERT (Charpentier and "
-        "Samuel 2024): next-token beside masked-token prediction, which is the causal warm-up, a masking "
-        "rate that falls, batches that grow. BabyLlama (Timiryasov and Tastet 2023): distillation, here from one "
-        "teacher. Not tried: GPT-BERT's attention gates and weighted layers, ensembles of teachers, and Sophia, "
-        "whose estimate of the Hessian needs a second kind of backward pass."
+        "These recipes include parts of strong entries to the BabyLM challenges. LTG-BERT (Samuel et al. 2023), on "
+        "which the winner of 2023 was built: disentangled attention, pre-norm with GeGLU, span masking, weight decay"
+        " 0.1, no sentence pairs. GPT-BERT (Charpentier and Samuel 2024), the winner of 2024: next-token beside "
+        "masked-token prediction, which is the causal warm-up, a masking rate that falls, batches that grow. "
+        "BabyLlama (Timiryasov and Tastet 2023): distillation, here from one teacher. Not tried: GPT-BERT's "
+        "attention gates and weighted layers, ensembles of teachers, and Sophia, whose estimate of the Hessian needs"
+        " a second kind of backward pass."
     )
     return "\n\n".join([about, scored, from_babylm, *map(_comparison, result["sweeps"])])
 

@@ -184,7 +184,7 @@ class FinetuneConfig(TrainingConfig):
     def length_for(self, task: str, positions: int, trained_length: int | None = None) -> int:
         """Max sequence length in tokens, at most the model's `positions`.
 
-        By default the paper's 128, or 384 for questions, but no more than the model was trained on.
+        By default 128, or 384 for questions, as in google-research/bert, but no more than the model was trained on.
         """
         usual = min(384 if task == "qa" else 128, trained_length or positions)
         return min(self.max_length or usual, positions)

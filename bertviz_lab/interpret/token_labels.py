@@ -19,7 +19,7 @@ from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.metrics.entities import entity_spans, marks_entities
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: As in Devlin et al. 2018 for SQuAD: window length and overlap, in tokens.
+#: Window length, of google-research/bert's run_squad.py, and overlap, of transformers' run_qa.py, in tokens.
 _WINDOW, _OVERLAP = 384, 128
 
 

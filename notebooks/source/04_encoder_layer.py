@@ -143,8 +143,8 @@ def layer_parameters(D: int, F: int) -> int:
 # ## The stack is a residual stream
 #
 # Each layer adds to a vector that runs through all of them. How much is left of it? Compare the cosine of the vectors
-# before and after each layer, and below it the norms of what attention and the feed-forward network add: some updates
-# are several times as long as the vector that they are added to. BERT is *post-norm*: LayerNorm rescales the sum
+# before and after each layer, and below it the norms of what attention and the feed-forward network add: the largest
+# update is several times as long as the vector that it is added to. BERT is *post-norm*: LayerNorm rescales the sum
 # after every addition, so the stream is rescaled as well. In pre-norm models it is not, and there the picture of
 # layers that each add a little fits better.
 

@@ -216,9 +216,9 @@ nsp_guess, mlm_guess = np.log(2), np.log(tokenizer.vocab_size)
 # %% [markdown]
 # ## The same at full speed
 #
-# The paper's A and B are not single sentences but *runs* of sentences that fill the length; a tenth of the examples
-# are cut shorter so that short inputs occur too. In the lab an example is five numbers (where A and B begin and end,
-# and the label), and only its batch writes it out, with examples of similar length together.
+# The paper's A and B are not single sentences but *runs* of sentences that fill the length; in Google's code a tenth
+# of the examples are cut shorter so that short inputs occur too. In the lab an example is five numbers (where A and B
+# begin and end, and the label), and only its batch writes it out, with examples of similar length together.
 
 # %%
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule

@@ -4,7 +4,7 @@
 import { largest, range, sigmoid, softmax } from './numeric.js';
 import { wordsIn } from './tokenizer.js';
 
-const [WINDOW, OVERLAP, LONGEST_QUESTION] = [384, 128, 64]; // tokens, as in Devlin et al. 2018 for SQuAD
+const [WINDOW, OVERLAP, LONGEST_QUESTION] = [384, 128, 64]; // tokens, as in interpret/token_labels.py
 const [LONGEST_ANSWER, ANSWERS] = [30, 5];
 
 /** A classifier's scores: probabilities, or the number of a regression. */

@@ -1,8 +1,8 @@
 """Question answering: a passage too long for the model is read in overlapping windows, and logits become answers.
 
 A passage is tokenized once, and its windows are slices of it. A token in an overlap is in two windows; an answer may
-begin only in the one that shows more context around the token, Google's "max context" (Devlin et al. 2018;
-google-research/bert, run_squad.py).
+begin only in the one that shows more context around the token, Google's "max context" (google-research/bert,
+run_squad.py).
 """
 
 from bisect import bisect_left, bisect_right

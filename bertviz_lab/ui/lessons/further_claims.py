@@ -57,7 +57,7 @@ def cost(session: AppState, lesson: Lesson) -> Finding:
 def corrupt_spans(
     tokens: Sequence[str], draw: Random, rate: float = 0.15, length: float = 3.0
 ) -> tuple[list[str], list[str]]:
-    """Return the input and the target of T5's span corruption (Raffel et al. 2020, section 3.1.4).
+    """Return the input and the target of T5's span corruption (Raffel et al. 2020, section 3.3.4).
 
     A `rate` of the tokens is dropped in spans of mean `length`; each leaves a sentinel, which begins it in the target.
     """
