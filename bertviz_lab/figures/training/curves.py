@@ -99,27 +99,36 @@ def _panels_of(objective: str) -> dict[str, Any]:
     }
 
 
-def live_payload(run_id: str, title: str = "", *, objective: str = "") -> Payload:
+def live_payload(
+    run_id: str, title: str = "", *, objective: str = "", references: Mapping[str, Any] | None = None
+) -> Payload:
     """Follow a run: the page polls for its rows from line 0 on, so that a reloaded page shows them all.
 
-    Polling stops when the run ends. With `objective`, where it is known, the payload is smaller.
+    Polling stops when the run ends. With `objective`, where it is known, the payload is smaller. `references` are the
+    curves that are drawn behind those of the run (`training.runs.reference_curves`).
     """
-    return to_json({"run_id": run_id, "title": title, **_panels_of(objective)})
+    return to_json({"run_id": run_id, "title": title, "references": references, **_panels_of(objective)})
 
 
 def replay_payload(
-    rows: Iterable[Mapping[str, Any]], title: str = "", *, result: str = "", max_steps: int = 2000
+    rows: Iterable[Mapping[str, Any]],
+    title: str = "",
+    *,
+    result: str = "",
+    max_steps: int = 2000,
+    references: Mapping[str, Any] | None = None,
 ) -> Payload:
     """Show the log of a run that has ended.
 
     `rows` are events as in `events.jsonl` (key `event` names the type). More than `max_steps` training steps are
     thinned evenly; the first, the last and every evaluation are always kept. Metrics that a step lacks, as during
     causal-LM warm-up, are filled in from the steps left out before it. `result` is a sentence on how good the model
-    is, where that was measured on more text than an evaluation of the run takes.
+    is, where that was measured on more text than an evaluation of the run takes. `references` as in `live_payload`.
     """
     kept = thinned(rows, _KINDS, max_steps)
     objective = next((str(row["objective"]) for row in kept if row.get("objective")), "")
-    return to_json({"rows": kept, "title": title, "result": result, **_panels_of(objective)})
+    body = {"rows": kept, "title": title, "result": result, "references": references}
+    return to_json(body | _panels_of(objective))
 
 
 def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps: int) -> list[dict[str, Any]]:

@@ -244,6 +244,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             vocab_size=self.tokenizer.vocab_size,
             objective=self.objective,
             baselines=baselines(self.counts, self.tokenizer, self.data),
+            text_tokens=0 if self.config.streaming else self.corpus.tokens,
             notes=(*left_out_files(self.folder), *self.data.notes, *self.initial.notes),
         )
 

@@ -45,6 +45,7 @@ class RunStarted(Event):
     baselines: Mapping[str, float]  # scores without a model: mlm_loss ln V, unigram_entropy, nsp_majority ...
     notes: tuple[str, ...] = ()  # what the user should know, in sentences
     metric: str = ""  # the score by which a fine-tuning selects its model
+    text_tokens: int = 0  # in the text of a pretraining; 0 where it is streamed
 
 
 @dataclass(frozen=True)

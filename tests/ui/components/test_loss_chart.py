@@ -177,6 +177,37 @@ def test_the_baselines_of_every_panel_are_stated_and_do_not_cover_each_other(vis
     expect(chart).to_have_attribute("aria-label", re_contains("Baselines: chance 50.0%"))
 
 
+def test_reference_runs_are_drawn_behind_a_curve_and_compared_in_a_sentence(visit: Visit, feed: Feed):
+    rows = [row | ({"tokens": 4096 * row["step"]} if row["event"] == "EvalDone" else {}) for row in events(200)]
+    rows[1] |= {"text_tokens": 100_000}
+    own = next(row["mlm_loss"] for row in rows if row["event"] == "EvalDone" and row["step"] == 200)
+    curve = {"text": "Wikipedia", "text_tokens": 200_000, "unigram_entropy": 3.06, "differs": ["Batch size"]}
+    # Losses of 3.5 and 2.5 at half of the unigram entropy are 7 and 5 in this run.
+    curves = [
+        curve | {"pairs": False, "points": [[0, 4.5, 0.7], [409_600, 3.5, 0.7], [1_228_800, 2.5, 0.5]]},
+        curve | {"pairs": True, "points": [[409_600, 4.0, 0.7], [1_228_800, 3.0, 0.6]]},
+        curve | {"pairs": True, "differs": ["Batch size", "Dropout"], "points": [[0, 9.0, 0.7], [1_000_000, 9.0, 0.7]]},
+        curve | {"pairs": True, "text_tokens": 320_000, "points": [[0, 9.0, 0.7], [1_000_000, 9.0, 0.7]]},
+        curve | {"pairs": True, "points": [[0, 9.0, 0.7], [600_000, 9.0, 0.7]]},
+    ]
+    page = visit(loss=replay_payload(rows, references={"preset": "tiny", "curves": curves}))
+    said = page.locator("#loss .compared")
+    expect(said).to_contain_text(
+        "At 819k tokens seen, 2 reference runs of tiny had a held-out MLM loss of 6.00 to 7.00; "
+        f"yours is {own:.2f}, lower. They read Wikipedia (200k tokens, your text has 100k) with other settings of "
+        "Batch size; the loss is scaled to the unigram entropy of your text."
+    )
+    drawn = page.locator('#loss [data-panel="mlm"] .curves')
+    script = "host => host.data.filter(({ meta }) => meta.role === 'reference').map(({ x, y }) => [x, y])"
+    eventually(page, lambda: painted(page, "mlm") > 0)
+    assert drawn.evaluate(script) == [[[0, 100], [9.0, 7.0]], [[100], [8.0]]], "by step, and not far beyond the run"
+    expect(page.locator("#loss .legend")).to_contain_text("gray: reference runs of the lab")
+    feed("loss", replay_payload(rows, references={"preset": "base", "curves": []}))
+    expect(said).to_contain_text("No reference run of this size: none of base is kept on a text of this length")
+    feed("loss", replay_payload(rows))
+    expect(said).to_be_empty()
+
+
 def re_contains(*parts: str) -> re.Pattern[str]:
     """A pattern of these words in this order."""
     return re.compile(".*".join(re.escape(part) for part in parts))

@@ -1,6 +1,7 @@
 // The figure of a panel filled with the logs of one run or several: smoothed, thinned to what is seen, and marked.
 
 import { choices, makeField } from 'lab/client/dom.js';
+import { referenceTraces } from 'lab/components/charts/reference_curves.js';
 import { baselinesOf, severalTrials, written } from 'lab/components/runs/run_log.js';
 
 const COLUMNS = 300; // of a trace: in each of them its lowest and its highest value
@@ -44,7 +45,7 @@ function thinned(xs, ys, parts, share) {
 
 /** The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the
  * part of the x-axis that a person has zoomed into since it last changed its kind, or null. */
-export function curveFigure(panel, logs, look, { axes, marks }, shown) {
+export function curveFigure(panel, logs, look, { axes, marks }, shown, references = null) {
   const { data, layout } = panel.figure;
   const end = Math.max(1e-9, ...logs.flatMap(({ last, evals }) => [last, evals.at(-1)])
     .map((row) => row?.[look.axis] ?? 0));
@@ -57,13 +58,14 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown) {
   const first = look.logX ? bend(Math.min(1, ...places.map(({ xs }) => xs.find((x) => x > 0) ?? 1))) : 0;
   const [left, right] = shown(uirevision) ?? [first, bend(scaled(end))];
   const share = (x) => (bend(x) - left) / (right - left || 1);
-  const traces = data.flatMap((trace) => {
+  const behind = references ? referenceTraces(panel, logs[0], references, look.axis, scaled) : [];
+  const traces = behind.concat(data.flatMap((trace) => {
     const { role, field, run, smooth } = trace.meta;
     const points = role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled)
       : trainingPoints(logs[run], field, role === 'smoothed' && smooth, look, places[run], share);
     if (!points && !trace.showlegend) return [];
     return [{ ...trace, ...(points ?? { x: [NaN], y: [NaN] }) }]; // named, though without values
-  });
+  }));
   const stated = Map.groupBy(logs.flatMap((log) => baselinesOf(panel, log)), ({ name }) => name);
   const baselines = [...stated.values()] // of several runs only what is the same for all
     .filter((lines) => lines.every(({ value }) => value === lines[0].value)).map(([line]) => line);

@@ -5,6 +5,7 @@ import { ACTIVE, whole } from 'lab/client/format.js';
 import { pictureOf, rowsOf, saveDrawing } from 'lab/client/saving.js';
 import { inTurn, makeDataTable, makePlot } from 'lab/components/charts/chart.js';
 import { curveFigure, lookControls } from 'lab/components/charts/curve_figure.js';
+import { referenceWords, referencesOf } from 'lab/components/charts/reference_curves.js';
 import {
   NEWEST, baselinesOf, entriesOf, followRun, makeLog, panelsOf, severalTrials, statusOf, tableOf, written,
 } from 'lab/components/runs/run_log.js';
@@ -21,8 +22,8 @@ function lossChart(content, { events, server, captionOf }, root) {
   let boxes = []; // the place of each panel on the page
   let saidAt = 0;
 
-  const [title, stage, detail, change, fill] = elements('p.heading', 'p.heading.stage', 'p.quiet', 'p.quiet',
-    'div.fill');
+  const [title, stage, detail, change, compared, fill] = elements('p.heading', 'p.heading.stage', 'p.quiet', 'p.quiet',
+    'p.quiet.compared', 'div.fill');
   const [notes, main, folded] = elements('ul.quiet.small.notes', 'div.panels.tiles', 'div.panels.tiles');
   const progress = h('div.progress.track',
     { role: 'progressbar', 'aria-label': 'Progress of the run', 'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
@@ -52,7 +53,7 @@ function lossChart(content, { events, server, captionOf }, root) {
   const drawing = h('div', main, more, legend, why);
   const curves = h('div', h('div.bar.knobs', controls.axis, scale, controls.slider, buttons), drawing, trialList,
     numbers.node);
-  content.append(title, h('div.state', stage, progress, detail, change, notes), spoken, curves);
+  content.append(title, h('div.state', stage, progress, detail, change, compared, notes), spoken, curves);
   for (const group of [main, folded]) new ResizeObserver(want).observe(group);
 
   /** A place for each panel, made again only where a run has others. */
@@ -100,7 +101,7 @@ function lossChart(content, { events, server, captionOf }, root) {
     const baselines = baselinesOf(panel, log).map(({ name, value }) => `${name} ${written(panel.unit, value)}`)
       .join(', ');
     const end = log.newest('causal_loss');
-    plot.show(curveFigure(panel, [log], look, payload, plot.shown), [`${panel.title}, ${panel.about}.`,
+    plot.show(curveFigure(panel, [log], look, payload, plot.shown, run.references), [`${panel.title}, ${panel.about}.`,
       `Now: ${words.map(({ name, text }) => `${name} ${text}`).join(', ')}.`, baselines && `Baselines: ${baselines}.`,
       end && `Up to step ${whole(end.step)} is causal-LM warm-up.`,
       'The numbers are in the data table below.'].filter(Boolean).join(' '));
@@ -132,11 +133,13 @@ function lossChart(content, { events, server, captionOf }, root) {
     const { log } = run;
     run.status = statusOf(run);
     run.panels = panelsOf(log, payload);
+    run.references = referencesOf(log, payload);
     place();
     const [judged, share, isActive] = [scorePanel(run), progressOf(run), ACTIVE.includes(run.status)];
     stage.textContent = stageWords(run);
     detail.textContent = payload.result || detailWords(run);
     setText(change, isActive ? soFarWords(run) : ''); // then it is in the result
+    setText(compared, referenceWords(log, run.references, payload.references?.preset));
     progress.hidden = share === null;
     progress.setAttribute('aria-valuenow', String(Math.round(100 * share)));
     fill.style.width = `${100 * share}%`;
@@ -149,6 +152,7 @@ function lossChart(content, { events, server, captionOf }, root) {
     const read = judged ? 'examples' : 'text';
     legend.textContent =
       [`Lines: training ${read}, smoothed; faint: not smoothed; circles: held-out ${read}; dashed: baselines`,
+      run.references?.length ? '; gray: reference runs of the lab' : '',
       why.hidden ? '' : '; shaded: next token (causal-LM warm-up)',
       trialList.hidden ? '' : '; upright: a new trial begins', '.'].join('');
     numbers.fill();

@@ -132,7 +132,8 @@ export const baselinesOf = (panel, log) => panel.baselines.filter(({ field }) =>
 
 // ---- in numbers
 
-const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
+/** A large number in few digits, such as 1.25M. */
+export const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
   ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
 const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: (value) => value.toExponential(1),
   perplexity: (value) => Number(value.toPrecision(4)).toLocaleString('en-US'),

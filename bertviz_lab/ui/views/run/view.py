@@ -19,6 +19,7 @@ from bertviz_lab.figures.training.runs import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.tokenization.added_pieces import NewPiece
 from bertviz_lab.training.checkpoints.atomic_io import read_object
+from bertviz_lab.training.runs.reference_curves import references_for
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -111,7 +112,9 @@ def _where_its_model_is(state: AppState, run_id: str, active: bool) -> str:
 def curves(state: AppState, run_id: Word) -> Payload:
     """Return the payload of the curves: a run is followed, the log of a shipped model is replayed."""
     if run_id not in state.models.shipped():
-        return live_payload(run_id, state.runs.name(run_id), objective=state.summary(run_id).objective)
+        config, objective = state.runs.config(run_id), state.summary(run_id).objective
+        references = references_for(config) if isinstance(config, PretrainConfig) else None
+        return live_payload(run_id, state.runs.name(run_id), objective=objective, references=references)
     rows = state.log_of(run_id)
     if not rows:
         raise InputError(f"{run_id} comes without a log of its training.")

@@ -1,0 +1,76 @@
+// Reference curves: held-out losses of runs of the lab that are like one's own, drawn behind it, and compared in words.
+
+import { shareDone } from 'lab/client/format.js';
+import { compact } from 'lab/components/runs/run_log.js';
+
+const [MOST_LENGTH, MOST_TEXT] = [3, Math.sqrt(10)]; // times as long, or as short, a run and its text may be
+const twoDigits = (loss) => loss.toFixed(2);
+const PLACES = { mlm_loss: 1, nsp_loss: 2 }; // of a loss in a point; the first number is the tokens seen
+
+/** The references of a log: [{text, differs ..., curves: {mlm_loss: [[tokens, loss] ...], nsp_loss}}], those with the
+ * fewest other settings; null where a run has none or is not known yet. MLM losses are compared as multiples of the
+ * unigram entropy, which allows for vocabularies and texts, and are scaled to that of this run. */
+export function referencesOf(log, { references }) {
+  const { started, last } = log;
+  const entropy = started?.baselines.unigram_entropy;
+  const share = last && shareDone({ ...started, ...last });
+  if (!references || !started?.text_tokens || !entropy || !share) return null;
+  const isNear = (one, other, times) => Math.abs(Math.log(one / other)) <= Math.log(times);
+  const like = references.curves.filter(({ text_tokens: text, points }) =>
+    isNear(text, started.text_tokens, MOST_TEXT) && isNear(points.at(-1)[0], last.tokens / share, MOST_LENGTH));
+  const fewest = Math.min(...like.map(({ differs }) => differs.length));
+  return like.filter(({ differs }) => differs.length === fewest).map(({ points, pairs, ...about }) => {
+    const curve = (field, scale) => points.map((point) => [point[0], scale * point[PLACES[field]]]);
+    return { ...about, curves: { mlm_loss: curve('mlm_loss', entropy / about.unigram_entropy),
+      ...(pairs && { nsp_loss: curve('nsp_loss', 1) }) } };
+  });
+}
+
+/** Their traces in a panel, by what is along its x-axis, and not far beyond the run's own end. */
+export function referenceTraces(panel, log, references, axis, scaled) {
+  const { steps, last } = log;
+  const placeOf = (tokens) => { // steps and seconds are those that this run took for as many tokens
+    if (axis === 'tokens') return tokens;
+    const next = steps.findIndex((row) => row.tokens >= tokens);
+    if (next < 0) return (last[axis] * tokens) / last.tokens;
+    const [before, after] = [steps[next - 1] ?? { tokens: 0, [axis]: 0 }, steps[next]];
+    const part = (tokens - before.tokens) / (after.tokens - before.tokens || 1);
+    return before[axis] + part * (after[axis] - before[axis]);
+  };
+  return (references ?? []).flatMap(({ curves }) => panel.series.filter(({ field }) => curves[field])
+    .map(({ field }) => {
+      const points = curves[field].filter(([tokens]) => tokens <= 1.15 * last.tokens);
+      return { type: 'scatter', mode: 'lines', line: { color: 'var(--lab-quiet)', width: 1 }, opacity: 0.5,
+        hoverinfo: 'skip', showlegend: false, meta: { role: 'reference', field },
+        x: points.map(([tokens]) => scaled(placeOf(tokens))), y: points.map(([, loss]) => loss) };
+    }));
+}
+
+/** How the newest held-out loss that can be compared lies to theirs, what is alike, and what is not. */
+export function referenceWords(log, references, size) {
+  if (!references) return '';
+  if (!references.length) return `No reference run of this size: none of ${size} is kept on a text of this length, `
+    + 'trained about as long.';
+  const at = (points, tokens) => {
+    const next = points.findIndex(([seen]) => seen >= tokens);
+    if (next < 0 || (next === 0 && points[0][0] > tokens)) return null;
+    const [before, after] = [points[Math.max(0, next - 1)], points[next]];
+    return before[1] + ((tokens - before[0]) / (after[0] - before[0] || 1)) * (after[1] - before[1]);
+  };
+  const lossesAt = (tokens) => references.map(({ curves }) => at(curves.mlm_loss, tokens)).filter(Number.isFinite);
+  const row = log.evals.findLast(({ mlm_loss: loss, tokens }) => Number.isFinite(loss) && lossesAt(tokens).length);
+  if (!row) return '';
+  const losses = lossesAt(row.tokens);
+  const [low, high] = [Math.min(...losses), Math.max(...losses)];
+  const verdict = row.mlm_loss < low ? ', lower' : row.mlm_loss > high ? ', higher' : ', in this range';
+  const range = (values, write) => [...new Set([Math.min(...values), Math.max(...values)].map(write))].join(' to ');
+  const names = [...new Set(references.map(({ text }) => text))].join(' and ');
+  const sizes = range(references.map(({ text_tokens: text }) => text), compact);
+  const others = [...new Set(references.flatMap(({ differs }) => differs))].join(', ');
+  const [runs, they] = losses.length === 1 ? ['a reference run', 'It'] : [`${losses.length} reference runs`, 'They'];
+  const place = losses.length === 1 ? '' : verdict;
+  return `At ${compact(row.tokens)} tokens seen, ${runs} of ${size} had a held-out MLM loss of `
+    + `${range(losses, twoDigits)}; yours is ${twoDigits(row.mlm_loss)}${place}. ${they} read ${names} (${sizes} `
+    + `tokens, your text has ${compact(log.started.text_tokens)}) with ${others ? `other settings of ${others}`
+      : 'the same settings'}; the loss is scaled to the unigram entropy of your text.`;
+}
