@@ -24,10 +24,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.browser.graph import heads_of
-from bertviz_lab.interpret.decomposition import Parts, carry
+from bertviz_lab.interpret.causes.decomposition import Parts, carry
+from bertviz_lab.interpret.causes.patching import COMPONENTS as PATCHED
+from bertviz_lab.interpret.causes.patching import noise_of
 from bertviz_lab.interpret.inputs import backbone
-from bertviz_lab.interpret.patching import COMPONENTS as PATCHED
-from bertviz_lab.interpret.patching import noise_of
 from bertviz_lab.interpret.targets import head_logits, text_position
 from bertviz_lab.model import LayerTrace, Patch
 from bertviz_lab.model.attention import extended_attention_mask

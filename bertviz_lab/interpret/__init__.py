@@ -2,10 +2,9 @@
 
 In reading order: `architecture` (what a model consists of), `inputs` (text to tensors, and their cost) and `targets`
 (which prediction is explained); `predictions` (fill-mask, next sentence, classes), `token_labels` (tags, answers),
-`minimal_pairs` (probes, and pseudo-log-likelihood), `attention` (trace, scores, head metrics), `attribution` (to
-tokens, and to heads by ablation), `patching`, `decomposition` and `flow` (what a prediction is caused by), `layers`
-(lenses, norms), `embeddings`, `masking`, `comparison` (of models); `corpora` (a room of its own: what needs a corpus or
-a run) and `findings` (a report of all these).
+`minimal_pairs` (probes, and pseudo-log-likelihood), `attention` (trace, scores, head metrics), `layers` (lenses,
+norms), `embeddings`, `masking`, `comparison` (of models). Two rooms of their own: `causes` (attribution, patching,
+parts of a logit, information flow) and `corpora` (what needs a corpus or a run). `findings` is a report of all these.
 """
 
 from bertviz_lab.data.examples import texts_of_example
@@ -20,7 +19,7 @@ from bertviz_lab.interpret.attention import (
     rollout,
     trace_text,
 )
-from bertviz_lab.interpret.attribution import (
+from bertviz_lab.interpret.causes.attribution import (
     METHODS,
     Attribution,
     HeadAblation,
@@ -29,6 +28,22 @@ from bertviz_lab.interpret.attribution import (
     attribute,
     attribute_by_all,
     explain_example,
+)
+from bertviz_lab.interpret.causes.decomposition import LogitDecomposition, decompose_logit
+from bertviz_lab.interpret.causes.flow import FLOW_METHODS, FlowMethod, InformationFlow, information_flow
+from bertviz_lab.interpret.causes.patching import (
+    COMPONENTS,
+    ActivationPatching,
+    Cell,
+    Component,
+    Corruption,
+    CorruptionKind,
+    Direction,
+    PatchedPrediction,
+    corruption_of,
+    patch_activations,
+    predict_patched,
+    propose_corruption,
 )
 from bertviz_lab.interpret.comparison import (
     Alignment,
@@ -61,7 +76,6 @@ from bertviz_lab.interpret.corpora.training_dynamics import (
 )
 from bertviz_lab.interpret.corpora.training_influence import TrainingInfluence, training_influence
 from bertviz_lab.interpret.corpora.tuned_lens import LensFit, TunedLens, fit_tuned_lens
-from bertviz_lab.interpret.decomposition import LogitDecomposition, decompose_logit
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
     EmbeddingPlane,
@@ -78,7 +92,6 @@ from bertviz_lab.interpret.embeddings import (
     similarity,
 )
 from bertviz_lab.interpret.findings import Findings, measure_findings
-from bertviz_lab.interpret.flow import FLOW_METHODS, FlowMethod, InformationFlow, information_flow
 from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.layers import LogitLens, NormsByLayer, logit_lens, norms_by_layer
 from bertviz_lab.interpret.masking import (
@@ -97,20 +110,6 @@ from bertviz_lab.interpret.minimal_pairs import (
     probe,
     pseudo_log_likelihood,
     score_minimal_pairs,
-)
-from bertviz_lab.interpret.patching import (
-    COMPONENTS,
-    ActivationPatching,
-    Cell,
-    Component,
-    Corruption,
-    CorruptionKind,
-    Direction,
-    PatchedPrediction,
-    corruption_of,
-    patch_activations,
-    predict_patched,
-    propose_corruption,
 )
 from bertviz_lab.interpret.predictions import (
     Candidate,

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.attribution import Attribution, attribute
+from bertviz_lab.interpret.causes.attribution import Attribution, attribute
+from bertviz_lab.interpret.causes.decomposition import LogitDecomposition, decompose_logit
+from bertviz_lab.interpret.causes.patching import ActivationPatching, patch_activations
 from bertviz_lab.interpret.comparison import untrained
 from bertviz_lab.interpret.corpora.corpus_index import CorpusIndex
 from bertviz_lab.interpret.corpora.corpus_search import HeadSearch, find_heads, head_roles
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
-from bertviz_lab.interpret.decomposition import LogitDecomposition, decompose_logit
 from bertviz_lab.interpret.inputs import OnProgress, encode_inputs, nothing
 from bertviz_lab.interpret.layers import LogitLens, logit_lens
-from bertviz_lab.interpret.patching import ActivationPatching, patch_activations
 from bertviz_lab.interpret.targets import Target, check_target, choose_target, class_scores
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 

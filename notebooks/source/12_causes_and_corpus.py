@@ -6,7 +6,7 @@
 # the second by counting over a corpus.
 #
 # *In the paper*: Vig et al. 2020; Zhang and Nanda 2024; Clark et al. 2019; Geva et al. 2022. *On the page*: Learn,
-# lesson 8; Explore, panels Causes and Corpus search. *In the code*: `bertviz_lab/interpret/patching.py`,
+# lesson 8; Explore, panels Causes and Corpus search. *In the code*: `bertviz_lab/interpret/causes/patching.py`,
 # `bertviz_lab/interpret/corpora/corpus_index.py`.
 
 # %%

@@ -1,5 +1,5 @@
 // What Attribution asks, as far as forward passes carry it: occlusion, head ablation and other interventions on one
-// prediction (interpret/attribution.py).
+// prediction (interpret/causes/attribution.py).
 
 import { range } from './numeric.js';
 import { explained, listed, mostProbable, rankAmong, readPosition, scoreOf, scoresOf } from './targets.js';

@@ -1,4 +1,4 @@
-// What Causes asks: activation patching, the parts of a logit, and information flow (interpret/patching.py,
+// What Causes asks: activation patching, the parts of a logit, and information flow (interpret/causes/patching.py,
 // decomposition.py and flow.py). Its forward passes are the second graph of a model (browser/causes_graph.py).
 
 import { occlusion } from './attribution.js';

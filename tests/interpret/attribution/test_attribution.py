@@ -17,7 +17,7 @@ from bertviz_lab.interpret import (
     fill_mask,
     logit_lens,
 )
-from bertviz_lab.interpret.attribution import explain_example
+from bertviz_lab.interpret.causes.attribution import explain_example
 from bertviz_lab.training.finetuning.tasks.base import Prediction
 from tests.little import little_checkpoint
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.attribution import attribute
+from bertviz_lab.interpret.causes.attribution import attribute
 from bertviz_lab.interpret.embeddings import nearest_tokens
 from bertviz_lab.interpret.inputs import (
     ModelInputs,
