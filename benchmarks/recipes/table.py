@@ -89,7 +89,7 @@ def table(result: dict[str, Any]) -> str:
     from_babylm = (
         "These recipes include parts of strong entries to the BabyLM challenges. LTG-BERT (Samuel et al. 2023), on "
         "which the winner of 2023 was built: disentangled attention, pre-norm with GeGLU, span masking, weight decay"
-        " 0.1, no sentence pairs. GPT-BERT (Charpentier and Samuel 2024), the winner of 2024: next-token beside "
+        " 0.1, no sentence pairs. GPT-BERT (Charpentier and Samuel 2024): next-token beside "
         "masked-token prediction, which is the causal warm-up, a masking rate that falls, batches that grow. "
         "BabyLlama (Timiryasov and Tastet 2023): distillation, here from one teacher. Not tried: GPT-BERT's "
         "attention gates and weighted layers, ensembles of teachers, and Sophia, whose estimate of the Hessian needs"
