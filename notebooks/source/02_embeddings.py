@@ -165,8 +165,9 @@ show.context_paths(contexts)
 # ## One vector for a whole text
 #
 # Sentences are compared by one vector each. Two usual ways to get it: that of `[CLS]`, or the mean over all tokens
-# (*mean pooling*). A model that was only pretrained was not trained to produce sentence vectors, so all its sentences
-# look similar; `embed-mini` is the same kind of model, fine-tuned so that similar meanings are close to each other.
+# (*mean pooling*). A model that was only pretrained was not trained to produce sentence vectors, so to it all
+# sentences are about equally similar; `embed-mini` is the same kind of model, fine-tuned so that similar meanings are
+# close to each other.
 
 # %%
 sentences = ["A man is playing a guitar.", "Someone plays an instrument.", "A chef cooks some soup."]

@@ -183,8 +183,8 @@ entropy = torch.special.entr(weights).sum(-1).mean(-1)
 # ## Bidirectional or causal
 #
 # BERT's tokens attend to both sides. A *causal mask* hides what comes later: that is GPT's attention. With it a model
-# can be *trained* to predict the next token; BERT's weights were not, and only lose context under it. See what it
-# does to a gap whose answer is to its right.
+# can be *trained* to predict the next token; BERT's weights were not (those of `wiki-mini` only in its
+# warm-up), and lose context under it. See what it does to a gap whose answer is to its right.
 
 # %%
 text = "The [MASK] flows through the city into the sea."

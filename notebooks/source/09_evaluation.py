@@ -177,8 +177,8 @@ for kind, share in probes.right.items():
     print(f"{share:>5.0%}  {probes.kinds[kind]}")
 
 # %% [markdown]
-# A *distractor* is the hardest, as in the first pair above: "authors" is the subject, but "book" is nearer to the
-# verb and has the other number. A small model agrees with the nearest noun.
+# A *distractor* is hard, as in the first pair above: "authors" is the subject, but "book" is nearer to the
+# verb and has the other number. A small model often agrees with the nearest noun.
 #
 # ### Exercise 3: answers to questions
 #
