@@ -118,8 +118,8 @@ MUTATIONS = (
     ),
     _m(
         "at least no prediction",
-        "np.maximum(1, np.rint(self.probability * lengths))",
-        "np.maximum(0, np.rint(self.probability * lengths))",
+        "np.maximum(1, np.rint(shares * lengths))",
+        "np.maximum(0, np.rint(shares * lengths))",
         "data/pretraining/test_masking.py",
     ),
     _m("B from the same document", "other += other >= index", "other += 0", "data/pretraining/test_sentence_pairs.py"),

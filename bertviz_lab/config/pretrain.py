@@ -127,10 +127,16 @@ class PretrainConfig(TrainingConfig):
     mask_probability: Annotated[float, 0.01, 0.9] = sequences(
         0.3, "Masking probability", "Fraction of the tokens selected for prediction (the paper: 0.15)"
     )
+    mask_probability_to: Annotated[float, 0.0, 1.0] = sequences(
+        0.0,
+        "Largest masking probability",
+        "Draw each text's fraction anew, from --mask-probability to this, as for a masked diffusion model; 0 draws none",
+        by=COMMAND,
+    )
     masking: Literal["dynamic", "static"] = sequences(
         "dynamic", "Static or dynamic masking", "New masks each epoch, or static: ten sets that repeat (Google's code)"
     )
-    mask_split: Literal["80/10/10", "100/0/0"] = sequences(
+    mask_split: Literal["80/10/10", "100/0/0", "80/20/0", "80/0/20"] = sequences(
         "80/10/10",
         "Mask / random / unchanged",
         "Percent of the selected tokens that become [MASK], a random token, or stay (the paper: 80/10/10)",
@@ -283,6 +289,8 @@ class PretrainConfig(TrainingConfig):
             *others, last = (str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0)
             wrong = f"`heads={self.heads}` does not divide the hidden size {width} of a {self.preset} model"
             raise InputError(f"{wrong}; choose {', '.join(others)} or {last}.")
+        if 0 < self.mask_probability_to < self.mask_probability:
+            raise InputError(f"`mask_probability_to` is at least `mask_probability`, {self.mask_probability}, or 0.")
         parse_duration(self.time_budget)
 
     @classmethod
@@ -341,6 +349,11 @@ class PretrainConfig(TrainingConfig):
             intermediate_size=hidden * model.intermediate_size // model.hidden_size,
             embedding_size=None if embedding == hidden else embedding,
         )
+
+    @property
+    def mean_mask_probability(self) -> float:
+        """Fraction of the tokens that is selected for prediction, over all texts."""
+        return (self.mask_probability + max(self.mask_probability, self.mask_probability_to)) / 2
 
     @property
     def mask_shares(self) -> tuple[float, float]:

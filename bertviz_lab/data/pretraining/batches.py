@@ -146,8 +146,8 @@ class PretrainingData:
 
 
 def masking_rule(
-    tokenizer: Tokenizer, probability: float = 0.15, whole_word: bool = False, spans: bool = False, **shares: float
+    tokenizer: Tokenizer, probability: float = 0.15, whole_word: bool = False, spans: bool = False, **more: float
 ) -> MaskingRule:
-    """Return the paper's rule for a tokenizer's vocabulary; `shares`: `mask_share` and `random_share`, if others."""
-    how: dict[str, Any] = {"whole_word": whole_word, "spans": spans, "continuation": tokenizer.continuation, **shares}
+    """Return the paper's rule for a tokenizer's vocabulary; `more`: the other fields of `MaskingRule`."""
+    how: dict[str, Any] = {"whole_word": whole_word, "spans": spans, "continuation": tokenizer.continuation, **more}
     return MaskingRule(tokenizer.mask_id, tokenizer.vocab_size, tokenizer.special_ids, probability, **how)

@@ -27,6 +27,7 @@ class MaskingRule:
     vocab_size: int
     special_ids: frozenset[int]
     probability: float = 0.15
+    probability_to: float = 0.0  # each text's own is drawn from `probability` to this, if it is larger
     mask_share: float = 0.8
     random_share: float = 0.1
     whole_word: bool = False
@@ -44,9 +45,15 @@ class MaskingRule:
         """Of the chosen tokens, those that stay as they are."""
         return max(0.0, 1.0 - self.mask_share - self.random_share)
 
-    def predictions(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many tokens are chosen of texts of these lengths (texts,): the rounded share, at least one."""
-        return np.maximum(1, np.rint(self.probability * lengths)).astype(np.int64)
+    def predictions(self, lengths: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return how many tokens are chosen of texts of these lengths (texts,): the rounded share, at least one.
+
+        With `probability_to` the share is drawn anew for each text, as for a masked diffusion model (Sahoo et al. 2024).
+        """
+        shares = np.full(lengths.shape, self.probability)
+        if self.probability_to > self.probability:
+            shares = rng.uniform(self.probability, self.probability_to, lengths.shape)
+        return np.maximum(1, np.rint(shares * lengths)).astype(np.int64)
 
     @cached_property
     def special(self) -> NDArray[np.bool_]:
@@ -77,7 +84,7 @@ def mask_batch(
     """Hide tokens of a padded batch (batch, tokens); special tokens and padding are never chosen."""
     real = np.arange(ids.shape[1]) < lengths[:, None]
     candidates = real & ~rule.special[ids]
-    counts = rule.predictions(lengths)
+    counts = rule.predictions(lengths, rng)
     width = max(1, int(counts.max()))
 
     decider = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)  # whose draw decides what becomes of a token

@@ -82,7 +82,9 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig) -> flo
     examples = max(1, min(settings.batch_size, _MAX_TOKENS // settings.seq_len))
     shape = (examples, settings.seq_len)
     ids = torch.randint(5, model_config.vocab_size, shape, generator=generator)
-    positions = torch.arange(1, 1 + max(1, round(settings.mask_probability * settings.seq_len))).expand(examples, -1)
+    positions = torch.arange(1, 1 + max(1, round(settings.mean_mask_probability * settings.seq_len))).expand(
+        examples, -1
+    )
     labels = ids.gather(1, positions)
     next_label = torch.zeros(examples, dtype=torch.long)
     model = BertForPreTraining(model_config, generator=generator)

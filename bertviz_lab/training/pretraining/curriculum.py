@@ -183,7 +183,7 @@ def work_per_token(model: BertConfig, predicted: float, layers: int | None = Non
 def work_by_phase(config: PretrainConfig, model: BertConfig) -> list[tuple[float, float]]:
     """For each phase the fraction of the run that it is, and `work_per_token` in it."""
     return [
-        (phase.share, work_per_token(model, 1.0 if phase.causal else config.mask_probability, phase.layers))
+        (phase.share, work_per_token(model, 1.0 if phase.causal else config.mean_mask_probability, phase.layers))
         for phase in phases(config, model.num_hidden_layers)
     ]
 

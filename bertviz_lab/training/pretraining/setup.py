@@ -80,11 +80,20 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         notes.append("No held-out document has two sentences: sentence pairs are trained on, but not scored.")
     if not config.streaming and np.array_equal(held_out_view.spans, train_view.spans):
         notes.append("The text is too short to hold some of it out: the scores are on text that is also trained on.")
-    rule = (config.mask_probability, config.whole_word, config.span_masking)
+    mask_share, random_share = config.mask_shares
+    rule = masking_rule(
+        tokenizer,
+        config.mask_probability,
+        config.whole_word,
+        config.span_masking,
+        probability_to=config.mask_probability_to,
+        mask_share=mask_share,
+        random_share=random_share,
+    )
     training = PretrainingData(
         documents=train_view,
         tokenizer=tokenizer,
-        rule=masking_rule(tokenizer, *rule, mask_share=config.mask_shares[0], random_share=config.mask_shares[1]),
+        rule=rule,
         seq_len=config.seq_len,
         batch_size=config.batch_size,
         short_seq_probability=config.short_seq_probability,
@@ -150,7 +159,7 @@ def estimate_memory(
     """Return the peak memory of each process of a run; each of the `processes` has the `teacher`."""
     length, rtd = settings.seq_len, settings.replaces_tokens
     rows = -(-settings.batch_size // (settings.gradient_accumulation_steps * processes))
-    masked = max(1, round(settings.mask_probability * length))
+    masked = max(1, round(settings.mean_mask_probability * length))
     steps = []
     for phase in phases(settings, model.num_hidden_layers):
         # A discriminator reads every token, and its logits are one number each.

@@ -52,7 +52,7 @@ class Forecaster:
         from bertviz_lab.training.loop.clock import tokens_per_second
         from bertviz_lab.training.pretraining.curriculum import work_per_token
 
-        masked = config.mask_probability
+        masked = config.mean_mask_probability
         largest = BertConfig.preset(_LARGEST_TRIED, vocab_size=model.vocab_size)
         tried = model if work_per_token(model, masked) <= work_per_token(largest, masked) else largest
         key = (tried, config.seq_len, config.batch_size, config.optimizer, masked)
@@ -83,7 +83,7 @@ def _pace(config: PretrainConfig, model: BertConfig, teacher: BertConfig | None 
     """Return the mean speed of a run over that of masked language modeling with this model alone."""
     from bertviz_lab.training.pretraining.curriculum import work_by_phase, work_per_token
 
-    masked = config.mask_probability
+    masked = config.mean_mask_probability
     if teacher:  # makes a forward pass, a third of a training step
         return 1 / (1 + work_per_token(teacher, masked) / (3 * work_per_token(model, masked)))
     if config.replaces_tokens:  # a discriminator, which predicts no words, and a generator

@@ -14,6 +14,7 @@ from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLA
 PAD, UNK, CLS, SEP, MASK, VOCAB = 0, 1, 2, 3, 4, 200
 SPECIAL_IDS = frozenset({PAD, UNK, CLS, SEP, MASK})
 RULE = MaskingRule(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIAL_IDS)
+RNG = np.random.default_rng(0)
 
 
 def pairs(count: int, width: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +75,18 @@ def test_the_number_of_predictions_is_the_share_of_the_length_and_at_least_one()
     masked = mask_batch(ids, lengths, RULE, np.random.default_rng(4))
     chosen = (masked.labels != IGNORE_INDEX).sum(axis=1)
     assert (chosen == [max(1, round(0.15 * length)) for length in lengths]).all()
-    assert RULE.predictions(np.array([2, 5, 128])).tolist() == [1, 1, 19]
+    assert RULE.predictions(np.array([2, 5, 128]), RNG).tolist() == [1, 1, 19]
+
+
+def test_a_text_s_own_share_is_drawn_evenly_between_two():
+    ids, lengths = pairs(2_000)
+    rule = replace(RULE, probability=0.15, probability_to=1.0)
+    masked = mask_batch(ids, lengths, rule, np.random.default_rng(4))
+    ordinary = (~np.isin(ids, list(SPECIAL_IDS))).sum(axis=1)
+    shares = np.minimum(1, (masked.labels != IGNORE_INDEX).sum(axis=1) / lengths)
+    assert (shares >= 0.1).all()
+    assert shares.mean() == pytest.approx(0.55, abs=0.03)  # a little less: special tokens are never chosen
+    assert ((masked.labels != IGNORE_INDEX).sum(axis=1) == ordinary).mean() > 0.05  # all of a text's tokens
 
 
 def test_labels_are_the_true_tokens_at_the_positions_in_rising_order():
@@ -154,7 +166,7 @@ def test_whole_words_are_hidden_whole_and_within_the_predictions(seed, probabili
     assert (ids == before).all()
     for row in range(20):
         chosen = set(masked.positions[row][masked.labels[row] != IGNORE_INDEX].tolist())
-        assert len(chosen) <= rule.predictions(lengths)[row]
+        assert len(chosen) <= rule.predictions(lengths, RNG)[row]
         for word in words_of(ids[row], int(lengths[row])):
             assert chosen.issuperset(word) or chosen.isdisjoint(word)
 
@@ -165,7 +177,7 @@ def test_no_word_is_left_that_would_still_have_fitted(rule):
     masked = mask_batch(ids, lengths, rule, np.random.default_rng(1))
     for row in range(300):
         chosen = set(masked.positions[row][masked.labels[row] != IGNORE_INDEX].tolist())
-        room = rule.predictions(lengths)[row] - len(chosen)
+        room = rule.predictions(lengths, RNG)[row] - len(chosen)
         assert all(len(word) > room for word in words_of(ids[row], int(lengths[row])) if chosen.isdisjoint(word))
 
 

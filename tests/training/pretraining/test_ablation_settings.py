@@ -60,14 +60,15 @@ def test_a_model_that_reads_forwards_answers_without_looking_ahead(tokenizer):
     assert one.probability == pytest.approx(other.probability, rel=1e-5)
 
 
-@pytest.mark.parametrize(("split", "shares"), [("80/10/10", (0.8, 0.1)), ("100/0/0", (1.0, 0.0))])
+@pytest.mark.parametrize(("split", "shares"), [("80/20/0", (0.8, 0.2)), ("100/0/0", (1.0, 0.0))])
 def test_masks_are_divided_as_asked_and_scores_are_on_the_paper_s(split, shares, text, tmp_path, tokenizer):
-    config = short_run(text, mask_split=split)
+    config = short_run(text, mask_split=split, mask_probability_to=0.9)
     finish(config, tmp_path / "run", should_stop=lambda: True)
     run = load_checkpoint(tmp_path / "run" / "model")
     corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
     data = build_data(config, run.tokenizer, corpus)
     assert (data.training.rule.mask_share, data.training.rule.random_share) == shares
+    assert (data.training.rule.probability_to, data.held_out.rule.probability_to) == (0.9, 0.0)
     assert data.held_out.rule.mask_share == masking_rule(run.tokenizer).mask_share == 0.8
     assert data.held_out.rule.random_share == 0.1
 
