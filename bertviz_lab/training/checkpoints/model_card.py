@@ -13,6 +13,36 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, model_name
 CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 
+_PIPELINE = """from transformers import pipeline
+
+pipeline("{task}", model="{folder}")("{text}")"""
+_SENTENCES = """from sentence_transformers import SentenceTransformer
+
+SentenceTransformer("{folder}").encode(["A sentence.", "Another one."])"""
+_QUESTIONS = """from bertviz_lab import interpret, load_checkpoint
+
+interpret.answer_question(load_checkpoint("{folder}"), "Who has the red kite?", "Emma has the red kite.")"""
+
+
+def python_use(task: str, folder: str = ".") -> str:
+    """Return the lines of Python that use a model in a folder, by the hub's name of its task."""
+    if task == "sentence-similarity":
+        return _SENTENCES.format(folder=folder)
+    if task == "question-answering":  # transformers 5 has no pipeline for it
+        return _QUESTIONS.format(folder=folder)
+    return _PIPELINE.format(task=task, folder=folder, text="The [MASK] sat." if task == "fill-mask" else "A text.")
+
+
+def onnx_command(folder: str = ".") -> str:
+    """Return the command that writes a model in a folder as ONNX."""
+    return f"bertviz-lab export --model {shlex.quote(folder)} --out onnx --onnx"
+
+
+def use_section(task: str) -> str:
+    """Return how to use a model in the folder of its card, in Markdown."""
+    return f"In this folder:\n\n```python\n{python_use(task)}\n```\n\nAs ONNX: `{onnx_command()}`"
+
+
 def size_of(checkpoint: Checkpoint, tokens: str) -> str:
     """Return layers, hidden size, heads, vocabulary and length in a sentence."""
     model = checkpoint.config

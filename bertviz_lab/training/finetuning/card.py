@@ -22,6 +22,7 @@ def finetuning_card(setup: Setup, trial: Trial, checkpoint: Checkpoint, scores: 
         output += f"\n- A label applies from a probability of {', '.join(map('{:.2f}'.format, thresholds))} on"
     return model_card.CARD.format(
         pipeline=task.pipeline,
+        use=model_card.use_section(task.pipeline),
         title=f"A small BERT fine-tuned for {task.title} (from {origin})",
         about=model_card.size_of(checkpoint, "tokens"),
         training=f"- Text: {model_card.file_names(config.train)} ({len(data.train):,} examples)\n"

@@ -22,7 +22,15 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.checkpoints.model_card import CARD, file_names, run_command, score_table, size_of, source_name
+from bertviz_lab.training.checkpoints.model_card import (
+    CARD,
+    file_names,
+    run_command,
+    score_table,
+    size_of,
+    source_name,
+    use_section,
+)
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.early_stopping import EarlyStopping, stopped_learning
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
@@ -321,8 +329,10 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             names = NAMES | {name: f"{NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
         if self.objective == "mlm+sop":
             names = {name: words.replace("NSP", "SOP") for name, words in NAMES.items()}
+        pipeline = "feature-extraction" if self.objective == "rtd" else "fill-mask"
         return CARD.format(
-            pipeline="feature-extraction" if self.objective == "rtd" else "fill-mask",
+            pipeline=pipeline,
+            use=use_section(pipeline),
             title=f"A small BERT ({origin})",
             about=size_of(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
             + (f"\n\nUnlike BERT, {differs}." if differs else ""),

@@ -84,6 +84,7 @@ export function mountExplore(root) {
   /** A list of models, which follow those that are `always` in it, and a field for one that is not: {node, show()}. */
   function makeModels(name, label, always) {
     const OTHER = '\u0000';
+    const others = page.start.published ? [] : [[OTHER, 'Another model …']];
     const choose = (value) => page.set({ [name]: value.trim() });
     const list = makeField('select', label, '', (value) => {
       typed.hidden = value !== OTHER;
@@ -98,7 +99,7 @@ export function mountExplore(root) {
       const value = page.input[name];
       const isTyping = document.activeElement === typed;
       const randomized = value.startsWith(RANDOMIZED) ? [[value, `${trained(value)} with random weights`]] : [];
-      setOptions(list.input, [...randomized, ...always, ...groups, [OTHER, 'Another model …']], value);
+      setOptions(list.input, [...randomized, ...always, ...groups, ...others], value);
       typed.hidden = list.value === value && !isTyping;
       if (typed.hidden) return;
       list.set(OTHER);

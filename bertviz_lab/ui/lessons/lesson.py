@@ -195,6 +195,11 @@ class Lesson:
         return right
 
     @property
+    def room_minutes(self) -> int:
+        """Minutes in a workshop: with the discussion one more than alone, and eight at least."""
+        return max(8, self.minutes + 1)
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         return (*self.look, self.control.step, *self.proof)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import Visitor
@@ -152,6 +153,7 @@ def limits_sentence(limits: Limits, what: str = "") -> str:
     return (
         f"On this page a run may take up to {what or f'{limits.run_steps:,} steps'} or "
         f"{words_of('seconds', limits.run_seconds)}, and {limits.run_parameters / 1e6:,.0f} million parameters; "
-        f"{limits.runs_per_visitor} runs of a visitor train or wait at a time. Ended runs are deleted after "
+        f"{pluralized(limits.runs_per_visitor, 'run of a visitor trains or waits', 'runs of a visitor train or wait')} "
+        f"at a time. Ended runs are deleted after "
         f"{words_of('seconds', limits.run_age)}."
     )

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from bertviz_lab.jobs.runs import PREPARING_SECONDS
 from bertviz_lab.ui.languages import Message
+from bertviz_lab.ui.lessons import LESSONS
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,13 @@ IN_EACH_LESSON = Message(
 
 
 def _read() -> tuple[Plan, ...]:
-    """Return the plans; a lesson has what is said in it, from the list for all plans."""
+    """Return the plans; a lesson has its own minutes, and what is said in it from the list for all plans."""
     content: dict[str, Any] = tomllib.loads((resources.files(__package__) / "plans.toml").read_text(encoding="utf-8"))
     for plan in content["plans"]:
         for part in plan["parts"]:
             if "lesson" in part:
                 part["say"] = content["lessons"][str(part["lesson"])]
+                part["minutes"] = LESSONS[part["lesson"] - 1].room_minutes
     return TypeAdapter(tuple[Plan, ...]).validate_python(content["plans"])
 
 

@@ -2,11 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bertviz_lab import load_checkpoint
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.metrics.names import NAMES, format_score
+from bertviz_lab.training.checkpoints.model_card import python_use
 from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
@@ -96,3 +99,12 @@ def test_a_shipped_history_begins_with_chance_and_ends_with_the_model_itself(nam
     assert past.steps()[0] == 0
     last = dict(past.open(past.steps()[-1]).model.named_parameters())
     assert all(bool((p == last[key]).all()) for key, p in checkpoint.model.named_parameters())
+
+
+@pytest.mark.parametrize(("name", "task"), [("wiki-tiny", "fill-mask"), ("answers-town", "question-answering")])
+def test_the_lines_of_python_of_a_card_use_the_model(name: str, task: str) -> None:
+    *lines, call = python_use(task, str(SHIPPED / name)).splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    answer = eval(call, names)
+    assert answer[0]["token_str"] if task == "fill-mask" else answer.text

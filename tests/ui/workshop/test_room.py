@@ -309,7 +309,8 @@ each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.minu
 def test_a_plan_has_slack_and_eight_minutes_or_more_for_a_lesson(plan: Plan) -> None:
     taken = [part.lesson for part in plan.parts if part.lesson]
     assert len(taken) == len(set(taken))
-    assert all(part.minutes >= max(8, LESSONS[part.lesson - 1].minutes) for part in plan.parts if part.lesson)
+    assert all(part.minutes == LESSONS[part.lesson - 1].room_minutes >= 8 for part in plan.parts if part.lesson)
+    assert plan.minutes in (45, 90, 180)
     assert all(part.lesson or part.title for part in plan.parts)
     assert len(plan.goals) >= 3
     assert sum(part.minutes for part in plan.parts if part.slack) >= 0.07 * plan.minutes
@@ -344,7 +345,7 @@ def test_the_clock_compares_the_plan_with_the_time(room: Room, clock: list[float
     room.move(1)
     assert clock_of(room) == ["Minute 2 of 90", "8 min left", "2 min ahead of the plan"]
     clock[0] = 60 * 13.5
-    late = "2 min behind the plan, 8 min of slack to come"
+    late = "2 min behind the plan, 9 min of slack to come"
     assert clock_of(room) == ["Minute 13 of 90", "time is up, 3 min ago", late]
     room.move(1)
     assert clock_of(room) == ["Minute 13 of 90", "8 min left", late]

@@ -36,6 +36,7 @@ export function mount(panel) {
     events: { context_select: explore } });
   const parts = { facts, map, role, profile, examples };
 
+  extent.node.hidden = page.start.published; // its corpora are indexed already
   const main = panel.part([h('div.fields', corpus.node, extent.node, x.node, y.node), files.node,
     ...Object.values(parts).map(({ host }) => host)], async () => {
     const corpora = await panel.ask('corpora', question());

@@ -211,7 +211,8 @@ def _numbers(report: Any) -> str:
         "Rows dropped": sum(dropped.count for dropped in report.dropped),
     }
     items += [(what, f"{count:,}") for what, count in faults.items() if count]
-    return facts_payload(items, note=" ".join(report.notes))
+    # The table above has the first examples.
+    return facts_payload(items, note="\n".join(note for note in report.notes if not note.startswith("Example: ")))
 
 
 QUESTIONS = questions(form, starts, advise, slow=[check, start])

@@ -236,6 +236,12 @@ export function mount(panel) {
   const facts = drawing('settings-facts', 'facts', 'Settings of the run');
   add(panel.part([facts.host], () => panel.show(facts, 'settings', ofRun())), () => !run.shipped, settings);
 
+  add(panel.fold('use', 'Use it in Python, or as ONNX', (host) => {
+    const code = h('pre.mono.small', { tabindex: 0 });
+    host.append(code);
+    return async () => { code.textContent = await panel.ask('use', ofRun()) ?? ''; };
+  }), () => run.saved || run.shipped, settings);
+
   // ---- as a web page
 
   add(panel.fold('publish', 'Publish as a web page', async (host) => {

@@ -4,6 +4,7 @@ Train shows the same. `results` answers about a fine-tuning from its report and 
 """
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ from bertviz_lab.figures.training.runs import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.tokenization.added_pieces import NewPiece
 from bertviz_lab.training.checkpoints.atomic_io import read_object
+from bertviz_lab.training.checkpoints.model_card import onnx_command, python_use
 from bertviz_lab.training.runs.reference_curves import references_for
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import Visitor
@@ -123,6 +125,15 @@ def curves(state: AppState, run_id: Word) -> Payload:
     return replay_payload(rows, f"How {run_id}, which comes with the lab, was trained", result=result)
 
 
+def use(state: AppState, run_id: Word) -> str:
+    """Return the lines of Python that use the model of a run, and the command that writes it as ONNX."""
+    checkpoint = state.models.open(run_id)
+    task = re.search(r"^pipeline_tag: *(\S+)", checkpoint.card, flags=re.MULTILINE)
+    folder = model_path(state, run_id) or state.runs.name(run_id)  # elsewhere: what is downloaded, unpacked
+    lines = python_use(task[1] if task else "feature-extraction", folder)
+    return f"{lines}\n\n# as ONNX, in a terminal\n# {onnx_command(folder)}"
+
+
 def probes(state: AppState, run_id: Word) -> Payload | None:
     """Return the minimal-pair probes of a run; None where it was not asked any."""
     return learning_payload(state.log_of(run_id))
@@ -182,7 +193,7 @@ def setting_words(state: AppState, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-QUESTIONS = questions(current, about, curves, probes, gained, follow, settings, slow=[hub]) | questions(
+QUESTIONS = questions(current, about, curves, use, probes, gained, follow, settings, slow=[hub]) | questions(
     *(results.summary, results.trials, results.confusion, results.examples, results.table, results.labels),
     *(results.calibration, results.slices, results.texts),
     slow=[results.attribution, results.attention],
