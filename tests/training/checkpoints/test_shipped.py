@@ -47,6 +47,7 @@ def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data:
     ("name", "task", "files"),
     [
         ("embed-mini", "embeddings", ("stsb/stsb-en-dev.csv",)),
+        ("embed-mini", "embeddings", ("stsb/stsb-en-test.csv",)),
         pytest.param("embed-mini", "embeddings", ("reqa_squad/test.json",), marks=pytest.mark.thorough),
         pytest.param(
             "emotions-mini", "multilabel", ("goemotions/dev.tsv", "goemotions/test.tsv"), marks=pytest.mark.thorough
@@ -57,6 +58,8 @@ def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data:
 def test_evaluating_on_published_data_repeats_the_card(
     name: str, task: str, files: tuple[str, ...], shared_data: Path
 ) -> None:
+    if missing := [file for file in files if not (shared_data / file).is_file()]:
+        pytest.skip(f"{', '.join(missing)} is not in the shared data")
     checkpoint = load_checkpoint(name)
     for file in files:
         for score, value in evaluate_task(checkpoint, [shared_data / file], task).items():
@@ -90,7 +93,7 @@ def test_a_model_of_english_scores_what_its_card_says(name: str, shared_data: Pa
     assert told == first_draws(checkpoint.card, "Wikipedia")[:2]
 
 
-@pytest.mark.parametrize(("name", "steps"), [("tiny-town", 21), ("wiki-mini", 2)])
+@pytest.mark.parametrize(("name", "steps"), [("tiny-town", 11), ("wiki-mini", 2)])
 def test_a_shipped_history_begins_with_chance_and_ends_with_the_model_itself(name: str, steps: int) -> None:
     checkpoint = load_checkpoint(name)
     assert checkpoint.path is not None
