@@ -40,6 +40,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpo
 from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page
 from bertviz_lab.ui.views.predictions.view import task_payload
+from bertviz_lab.ui.views.publish.report import report_of_folder
 from bertviz_lab.ui.views.run.results import confusion_view, listed_view
 
 PublishedView = Literal[
@@ -450,6 +451,14 @@ def learning_curves(events: Events, title: str = "") -> View:
     `events` are what `pretrain` or `finetune` yields, or the rows of a run's `events.jsonl`.
     """
     return _view("loss", "Learning curves", replay_payload(_rows(events), title), 640)
+
+
+def run_report(folder: str | Path) -> View:
+    """Show a whole run of a folder: curves, results, probes, training dynamics, predictions and settings.
+
+    Raises `InputError` where there is no run, or no log of it yet.
+    """
+    return View(report_of_folder(Path(folder)), 900)
 
 
 def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Events]]) -> View:

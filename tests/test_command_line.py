@@ -458,6 +458,14 @@ def test_doubted_labels_are_printed_accepted_and_written_back(capsys, tmp_path: 
     assert "1 training example was corrected or left out." in about
     assert "is no fine-tuning" in refusal(capsys, "runs", "check", "little", "--runs-dir", str(tmp_path))
 
+    written = answer(capsys, "runs", "report", "first", "--runs-dir", runs, "--out", str(tmp_path / "first.html"))
+    page = Path(written["path"]).read_text(encoding="utf-8")
+    parts = ["Summary", "Learning curves", "Results on held-out examples"]
+    parts += ["Training dynamics: predictions at some steps", "Settings"]
+    assert re.findall("<h2.*>(.*)</h2>", page) == parts
+    assert str(tmp_path) not in page
+    assert "runs report NAME --out page.html" in refusal(capsys, "runs", "report", "first", "--runs-dir", runs)
+
 
 @pytest.mark.parametrize("model_type", ["electra", "deberta-v2", "modernbert"])
 def test_training_goes_on_from_a_family_and_leaves_one_of_it(model_type, capsys, text: str, tmp_path: Path):

@@ -37,8 +37,15 @@ def add_commands(command: AddCommand) -> None:
     push.add_argument("--base-model", help="The hub id of the model that it was fine-tuned from")
 
     runs = command("runs", runs_command, model=False)
-    runs.add_argument("action", nargs="?", choices=("list", "check"), default="list", help="check: the labels of a run")
-    runs.add_argument("name", nargs="?", metavar="NAME", help="The run to check, in --runs-dir")
+    runs.add_argument(
+        "action",
+        nargs="?",
+        choices=("list", "check", "report"),
+        default="list",
+        help="check: the labels of a run; report: a run as a web page",
+    )
+    runs.add_argument("name", nargs="?", metavar="NAME", help="The run to check or report, in --runs-dir")
+    runs.add_argument("--out", metavar="FILE.html", help="With report: the page, which needs no network")
     runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs (default: runs)")
     runs.add_argument("--first", type=int, default=20, metavar="N", help="Doubted labels to print (default: 20)")
     runs.add_argument("--accept", type=int, default=0, metavar="N", help="Accept the suggestions of the first N doubts")
@@ -89,11 +96,14 @@ def push_command(options: argparse.Namespace) -> Result:
 
 
 def runs_command(options: argparse.Namespace) -> Result:
-    """List the runs of a folder, newest first; with check, doubt the labels that a classifier was trained on."""
+    """List the runs of a folder, newest first; with check, doubt the labels that a classifier was trained on; with
+    report, write the curves, results, predictions and settings of a run as one web page."""
     from bertviz_lab.jobs import Runs
 
     if options.action == "check":
         return _check_labels(options)
+    if options.action == "report":
+        return _write_report(options)
 
     if Path(options.runs_dir).is_file():
         raise InputError(f"{options.runs_dir} is not a folder.")
@@ -102,6 +112,18 @@ def runs_command(options: argparse.Namespace) -> Result:
     body = {"runs": [{"run": run_id, **dataclasses.asdict(state)} for run_id, state in states.items()]}
     lines = [f"{run_id:40} {s.status:10} step {s.step:<8} {s.model}" for run_id, s in states.items()]
     return Result(body, "\n".join(lines) or f"There are no runs in {options.runs_dir}.")
+
+
+def _write_report(options: argparse.Namespace) -> Result:
+    """Write a run as one web page."""
+    from bertviz_lab.ui.views.publish.report import report_of_folder
+
+    if not options.name or not options.out:
+        raise InputError("Name the run and the page: bertviz-lab runs report NAME --out page.html.")
+    page = report_of_folder(Path(options.runs_dir) / options.name).encode()
+    write_file(Path(options.out), page)
+    body = {"path": options.out, "bytes": len(page)}
+    return Result(body, f"Written to {options.out}, {len(page) / 1e6:.1f} MB\nOpen it in a browser")
 
 
 def _check_labels(options: argparse.Namespace) -> Result:

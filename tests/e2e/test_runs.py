@@ -151,6 +151,10 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: Se
     with page.expect_download() as waiting:
         page.locator("#run-download").click()
     assert waiting.value.suggested_filename == f"{session.runs.name(run_id)}.zip"
+    with page.expect_download(timeout=TRAINING) as waiting:
+        page.locator("#run-report").click()
+    assert waiting.value.suggested_filename == f"{session.runs.name(run_id)}.html"
+    assert "Tokens seen" in waiting.value.path().read_text(encoding="utf-8")
     page.locator("#run-explore").click()
     expect(page.locator("#model-picker")).to_have_value(run_id)
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from markupsafe import Markup
 from pydantic import TypeAdapter
@@ -65,23 +66,25 @@ def standalone_page(kind: str, label: str, payload: str = _PAYLOAD) -> str:
     """
     if kind not in DRAWINGS:
         raise InputError(f"There is no drawing {kind!r}.")
+    parts = page_parts((kind,))
     values = {"kind": kind, "label": label, "payload": Markup(payload)}
-    return render("components/standalone.html", ENGLISH, **values, **_parts(kind))
+    of_kind = {"rules": parts["rules"][kind], "module": parts["modules"][kind]}
+    return render("components/standalone.html", ENGLISH, **values, **parts | of_kind)
 
 
 @cache
-def _parts(kind: str) -> dict[str, Markup]:
-    """Return what the page of a drawing carries: its modules, its rules, and Plotly where it is drawn with it."""
-    drawing = DRAWINGS[kind]
-    modules = {
+def page_parts(kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a page of some drawings carries: `modules` and `rules` by kind, and Plotly where one needs it."""
+    drawings = {kind: DRAWINGS[kind] for kind in kinds}
+    imports = {
         f"lab/{name}": f"data:text/javascript;base64,{base64.b64encode(source(name).encode()).decode()}"
-        for name in with_imports([_FIGURES, drawing.module])
+        for name in with_imports([_FIGURES, *(drawing.module for drawing in drawings.values())])
     }
-    parts = {
-        "module": drawing.module,
-        "import_map": json.dumps({"imports": modules}),
-        "shared": source("components/shared.css").replace(".dark &", "&.dark"),
-        "rules": "\n".join(source(name) for name in drawing.sheets),
-        "plotly": f"<script>{source(PLOTLY)}</script>" if drawing.needs_plotly else "",
+    needs_plotly = any(drawing.needs_plotly for drawing in drawings.values())
+    return {
+        "import_map": Markup(json.dumps({"imports": imports})),
+        "shared": Markup(source("components/shared.css").replace(".dark &", "&.dark")),
+        "modules": {kind: drawing.module for kind, drawing in drawings.items()},
+        "rules": {kind: Markup("\n".join(map(source, drawing.sheets))) for kind, drawing in drawings.items()},
+        "plotly": Markup(f"<script>{source(PLOTLY)}</script>" if needs_plotly else ""),
     }
-    return {name: Markup(part) for name, part in parts.items()}

@@ -1,6 +1,6 @@
-"""What *Publish* asks, in Explore and in Runs: a model as a web page, to download or to send to the hub.
+"""What *Publish* asks, in Explore and in Runs: a model as a web page, to download or to send to the hub, and a run.
 
-A local page alone publishes: an export takes a core for a minute, and the hub would get the owner's token.
+A local page alone publishes models: an export takes a core for a minute, and the hub would get the owner's token.
 """
 
 from pathlib import Path
@@ -11,6 +11,7 @@ from pydantic import Field
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.scheduler import report_progress
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.published_pages import PageForm
 from bertviz_lab.ui.view import ModelName, Word, questions
@@ -47,6 +48,13 @@ def send(
     return sent_words(_push(state, model, snapshots, repo, kind, public, dry_run=False))
 
 
+def report(state: AppState, visitor: Visitor, run_id: Word) -> str:
+    """Return a run, or a shipped model, as a page of its own (HTML). Raises `InputError`."""
+    from bertviz_lab.ui.views.publish.report import run_report
+
+    return run_report(state, visitor, run_id, report_progress)
+
+
 def _push(
     state: AppState, model: str, snapshots: int, repo: str, kind: "RepoKind", public: bool, *, dry_run: bool
 ) -> "Publication":
@@ -65,4 +73,4 @@ def _written(state: AppState, model: str, form: PageForm, snapshots: int) -> Pat
     return state.pages.write(model, form, snapshots, report_progress)
 
 
-QUESTIONS = questions(about, slow=[page, files, send])
+QUESTIONS = questions(about, slow=[page, files, send, report])

@@ -3,6 +3,7 @@
 
 import { elements, h, makeTabs, setText } from 'lab/client/dom.js';
 import { ACTIVE, dateTime } from 'lab/client/format.js';
+import { saveText } from 'lab/client/saving.js';
 
 export function mount(panel) {
   const { page } = panel;
@@ -34,6 +35,7 @@ export function mount(panel) {
     ['compare', 'button.plain', 'Compare', () => run.pretraining, { onclick: () => show('compare', 'compare.runs') }],
     ['batch', 'button.plain', 'Predict a file', () => run.saved && !run.pretraining && run.task,
       { onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'batch' }) }],
+    ['report', 'button.plain', 'Save the run as a page', () => run.mine || run.shipped, { onclick: saveReport }],
     ['download', 'a.plain', 'Download the model', () => run.saved && (run.mine || run.shipped), { download: true }],
   ].map(([key, tag, words, can, options]) => ({ can, node: h(tag, { id: id(key), hidden: true, ...options }, words) }));
   const [stop, download] = [ACTIONS[0].node, ACTIONS.at(-1).node];
@@ -146,6 +148,21 @@ export function mount(panel) {
       markStopping('');
       said.textContent = error.message;
     }
+  }
+
+  /** Save its curves, results, predictions and settings as one HTML file, which takes some seconds. */
+  async function saveReport({ target }) {
+    const { id: run_id, name: of } = run;
+    target.disabled = true;
+    said.textContent = 'The page of this run is being written …';
+    try {
+      const html = await page.ask('publish', 'report', { run_id }, `${panel.prefix} report`);
+      saveText(`${of}.html`, 'text/html', html);
+      said.textContent = `${of}.html is among your downloads. It opens in any browser, without a network.`;
+    } catch (error) {
+      said.textContent = error.message;
+    }
+    target.disabled = false;
   }
 
   function statusChanged({ status: to, first }) {
