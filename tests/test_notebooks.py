@@ -96,6 +96,25 @@ def test_bert_in_150_lines_is_that_long_and_needs_torch_alone() -> None:
     assert imported - sys.stdlib_module_names == {"torch"}
 
 
+@every_script
+def test_a_check_has_two_hints_and_not_the_solution(script: Path) -> None:
+    cells = jupytext.read(script).cells
+    checks = [cell.source for cell in cells if "check" in cell.metadata.get("tags", [])]
+    solutions = [cell.source for cell in cells if "solution" in cell.metadata.get("tags", [])]
+    assert checks
+    for check_cell, solution in zip(checks, solutions, strict=True):
+        shown = ast.parse(check_cell)
+        (call,) = [node for node in ast.walk(shown) if isinstance(node, ast.Call) and ast.unparse(node.func) == "check"]
+        assert len(call.args) == 4, check_cell
+        asked = {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
+        for node in ast.walk(ast.parse(solution)):
+            named = {
+                name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+            }
+            if isinstance(node, ast.Return) or (isinstance(node, ast.Assign) and named & asked):
+                assert ast.unparse(node.value) not in ast.unparse(shown), check_cell
+
+
 def test_the_installation_does_nothing_where_the_lab_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     (setup,) = jupytext.read(build.SETUP).cells
     ran: list[Any] = []

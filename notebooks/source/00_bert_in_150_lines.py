@@ -425,7 +425,7 @@ from bertviz_lab.exercise import check
 
 check(
     allowed_LL,
-    torch.ones(5, 5, dtype=torch.bool).tril(),
+    [[key <= query for key in range(5)] for query in range(5)],
     "Row q has the tokens that token q may attend to: itself, and those before it.",
     "torch.ones(length, length, dtype=torch.bool), and of that a triangle.",
 )

@@ -192,7 +192,7 @@ lens = ...
 # %% tags=["check"]
 check(
     lens,
-    [checkpoint.tokenizer.token(int(head(s[mask], bert.embeddings.word.weight).argmax())) for s in states[1:]],
+    [after.candidates[0].token for after in interpret.logit_lens(checkpoint, text).layers[1:]],
     "Take the vector of [MASK] from each state after the first.",
     "head(vector, bert.embeddings.word.weight) has the logits; checkpoint.tokenizer.token(int(...)) names the largest.",
 )

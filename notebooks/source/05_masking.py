@@ -107,7 +107,7 @@ random_tokens = ...
 # %% tags=["check"]
 check(
     None if expected_masks is ... else [expected_masks, predicted_positions, random_tokens],
-    [0.8 * round(0.15 * 512), round(0.15 * 512), 0.1 * round(0.15 * 512)],
+    [61.6, 77, 7.7],
     "First the selected tokens; the shares are shares of these.",
     "Round 15% of 512, and leave the other two as they come out.",
 )
@@ -166,7 +166,7 @@ uniform_perplexity = ...
 # %% tags=["check"]
 check(
     None if perplexity is ... else [perplexity, uniform_perplexity],
-    [math.exp(float(by_torch)), tokenizer.vocab_size],
+    [float(by_torch.exp()), tokenizer.vocab_size],
     "Both are e to the power of a loss.",
     "The loss of guessing uniformly is ln V: what is e to the power of a logarithm?",
 )
@@ -217,7 +217,7 @@ loss_everywhere = ...
 # %% tags=["check"]
 check(
     loss_everywhere,
-    torch.nn.functional.cross_entropy(logits_LV, torch.tensor(masked.encoding.ids)),
+    -log_probabilities_LV[range(len(masked.encoding.ids)), list(masked.encoding.ids)].mean(),
     "The same function as above, with other labels.",
     "masked.encoding.ids has the ids before masking; make a tensor of them.",
 )

@@ -133,7 +133,10 @@ show.learning_curves(from_teacher, "Distilled")
 gain = ...
 
 # %% tags=["check"]
-_last = [[row["mlm_accuracy"] for row in rows if row["event"] == "EvalDone"][-1] for rows in (from_teacher, from_text)]
+_last = [
+    next(row["mlm_accuracy"] for row in reversed(rows) if "mlm_accuracy" in row and row["event"] == "EvalDone")
+    for rows in (from_teacher, from_text)
+]
 check(
     gain, 100 * (_last[0] - _last[1]), "The last evaluation of each list; then a difference.", "A share of 0.25 is 25%."
 )

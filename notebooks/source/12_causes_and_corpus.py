@@ -79,7 +79,7 @@ copying = ...
 _heads = patching.effects("head")
 check(
     copying,
-    tuple(int(at) for at in np.unravel_index(_heads.argmax(), _heads.shape)),
+    max(np.ndindex(_heads.shape), key=lambda at: _heads[at]),
     "Which head brings the prediction back when it is patched?",
     "patching.effects('head') is (layers, heads); np.unravel_index finds the place of argmax().",
 )

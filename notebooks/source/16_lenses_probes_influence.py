@@ -49,10 +49,9 @@ state_D = torch.from_numpy(trace.hidden_states[1])[mask]
 tokens = ...
 
 # %% tags=["check"]
-_logits = town.model.mlm(state_D, town.model.bert.embeddings.word.weight)
 check(
     tokens,
-    [town.tokenizer.token(i) for i in _logits.topk(5).indices.tolist()],
+    [candidate.token for candidate in interpret.logit_lens(town, text).layers[1].candidates],
     "The head of the model, town.model.mlm, takes a state and the table of the word embeddings.",
     "topk(5).indices of the logits, each through town.tokenizer.token.",
 )
@@ -90,7 +89,7 @@ most_selective = ...
 # %% tags=["check"]
 check(
     most_selective,
-    int(np.argmax(probes.selectivity)),
+    max(range(len(probes.selectivity)), key=lambda layer: probes.selectivity[layer]),
     "One number for each layer, in probes.selectivity.",
     "np.argmax has the index of the largest.",
 )
@@ -156,7 +155,7 @@ shared = ...
 # %% tags=["check"]
 check(
     shared,
-    len({*found.helpful(5)} & {*found.nearest(5)}),
+    sum(place in found.nearest(5) for place in found.helpful(5)),
     "Two lists of places; how many are in both?",
     "Make sets of them, and intersect with &.",
 )
