@@ -96,7 +96,8 @@ def firefox(path: str, profile: Path) -> Iterator[Firefox]:
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            yield Firefox(_connected(port))
+            with _connected(port) as connection:
+                yield Firefox(connection)
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):

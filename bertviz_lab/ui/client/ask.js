@@ -62,10 +62,19 @@ export const serverAnswerer = {
   cancel: (ticket) => serverAnswerer.answer('', 'server', 'cancel', { ticket }),
 };
 
-/** Wait between two questions, and on while the page is in the background or `node` is out of sight. */
-export async function pause(milliseconds, node = null) {
-  await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-  if (document.hidden)
+/** What happens when a person, the computer or the network is back: clocks may have stood still meanwhile. */
+const RETURNS = [[document, 'visibilitychange'], [document, 'resume'], [window, 'online']];
+
+/** Wait between two questions, not so long where somebody comes back meanwhile, and on while the page is in the
+ * background, unless `inBackground`, or `node` is out of sight. */
+export async function pause(milliseconds, node = null, inBackground = false) {
+  const over = new AbortController();
+  await new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+    for (const [target, event] of RETURNS) target.addEventListener(event, resolve, { signal: over.signal });
+  });
+  over.abort();
+  if (document.hidden && !inBackground)
     await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
   if (node) await new Promise((resolve) => {
     new IntersectionObserver((entries, observer) => {
@@ -77,8 +86,9 @@ export async function pause(milliseconds, node = null) {
 }
 
 /** Ask again and again while `isCurrent()`: `take(answer)` returns the milliseconds until the next question, null
- * for none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`. */
-export async function poll(ask, take, isCurrent, { node = null, lost = () => {} } = {}) {
+ * for none. A lost answer is asked for again, later and later; `lost()` is called then. `node` is as in `pause`, as is
+ * what `inBackground()` returns. */
+export async function poll(ask, take, isCurrent, { node = null, lost = () => {}, inBackground = () => false } = {}) {
   let failures = 0;
   while (isCurrent()) {
     const answer = await ask().catch(() => undefined);
@@ -87,6 +97,6 @@ export async function poll(ask, take, isCurrent, { node = null, lost = () => {} 
     if (failures) lost();
     const wait = failures ? Math.min(10000, 1000 * 2 ** failures) : take(answer);
     if (wait === null) return;
-    await pause(wait, node);
+    await pause(wait, node, inBackground());
   }
 }

@@ -27,8 +27,8 @@ async function mountView(root, id, kind = '') {
 
 async function mountRunStrip(root) {
   const follow = runStrip(root);
-  const newest = await page.ask('runs', 'current').catch(() => '');
-  if (newest && root.hidden) follow(newest);
+  const ids = await page.ask('runs', 'current').catch(() => []);
+  if (root.hidden) follow(...ids.reverse());
 }
 
 /** A status line about questions that take long: how far they are, again and again until they are answered. */

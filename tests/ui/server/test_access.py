@@ -50,7 +50,7 @@ class Browser:
 
     def glance(self, run_id: str) -> str:
         """What the line that follows a run is told."""
-        return json.dumps(self.ask("runs", "glance", {"run_id": run_id}))
+        return json.dumps(self.ask("runs", "glances", {"runs": [run_id]}))
 
     def change(self, **sent: Any) -> dict[str, Any]:
         """The answer to a change of a run."""

@@ -16,7 +16,7 @@ from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from, task_examples
 from bertviz_lab.ui.views.run.view import follow
-from bertviz_lab.ui.views.runs.view import glance, newest
+from bertviz_lab.ui.views.runs.view import current, glance, newest
 from tests.little import little_checkpoint, little_text
 from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
@@ -71,6 +71,7 @@ def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: Ap
     assert found is not None
     assert found["status"] == "finished"
     assert found["path"].endswith("/model")
+    assert 0 <= found["ended"] < 60
     shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
     hidden = glance(shared, OWNER, RUN)
     assert hidden is not None
@@ -83,6 +84,9 @@ def test_a_page_opens_with_the_visitors_newest_run_or_ones_own_active_one(sessio
     make_run(session)
     assert newest(session, NOBODY) == newest(session, STRANGER) == ""
     assert newest(session, OWNER) == RUN
+    other = make_run(session, "calm-fox-fedcba9876543210", "training")
+    (other / "owner").unlink()  # it was started by the command line
+    assert current(session, OWNER) == [RUN, other.name]
 
 
 def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: AppState) -> None:

@@ -138,10 +138,10 @@ def test_a_shared_page_names_no_folder_of_its_machine(tmp_path: Path) -> None:
     answers = [
         *(QUESTIONS[name].ask(session, run, OWNER) for name in ("about", "curves", "settings")),
         QUESTIONS["follow"].ask(session, run | {"start": 0}, OWNER),
-        RUNS["glance"].ask(session, run, OWNER),
+        RUNS["glances"].ask(session, {"runs": [PRETRAINED]}, OWNER),
         RUNS["table"].ask(session, {}, OWNER),
     ]
-    assert answers[-2]["status"] == "failed"
+    assert answers[-2][PRETRAINED]["status"] == "failed"
     assert str(tmp_path) not in repr(answers)
 
 

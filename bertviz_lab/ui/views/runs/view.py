@@ -1,6 +1,7 @@
 """What the table of runs asks: a row for each run that a visitor may see and each shipped model; and their changes."""
 
 import contextlib
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,11 +22,12 @@ from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
-from bertviz_lab.ui.view import Text, Word, question, questions
+from bertviz_lab.ui.view import RunIds, Text, Word, question, questions
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.hub_upload import Publication
 
+_FOLLOWED = 20  # runs at a time
 Tags = Annotated[list[Word], Field(max_length=50)]
 
 
@@ -39,7 +41,7 @@ def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
 
 
 def glance(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any] | None:
-    """Return the status of a run, for the strip at the top of the page; None for an unknown run."""
+    """Return the status of a run, for a line at the top of the page; None for an unknown run."""
     try:
         folder, run = state.runs.folder(run_id), state.runs.state(run_id)
     except InputError:
@@ -55,12 +57,20 @@ def glance(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any] | 
         "eta_seconds": run.eta_seconds if run.status in ACTIVE else None,
         "saved": str(saved) if saved else "",
         "path": model_path(state, run_id) if saved else "",
+        "score": _outcome(state.summary(run_id))["score_words"],
+        "ended": None if run.status in ACTIVE else max(0.0, time.time() - run.updated),  # seconds ago
     }
 
 
-def current(state: AppState, visitor: Visitor) -> str:
-    """Return the run that the page follows as it opens, "" for none."""
-    return newest(state, visitor)
+def glances(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, dict[str, Any] | None]:
+    """Return `glance` of each of some runs."""
+    return {run_id: glance(state, visitor, run_id) for run_id in runs}
+
+
+def current(state: AppState, visitor: Visitor) -> list[str]:
+    """Return the runs that the page follows as it opens: the visitor's newest, and those that have not ended."""
+    active = (run for run in state.models.visible_runs(visitor) if state.runs.state(run).status in ACTIVE)
+    return list(dict.fromkeys(filter(None, (newest(state, visitor), *active))))[:_FOLLOWED]
 
 
 def newest(state: AppState, visitor: Visitor, kind: type[RunConfig] | None = None) -> str:
@@ -233,4 +243,4 @@ def _number(cell: str) -> float:
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
-QUESTIONS = questions(table, glance, current, change) | {"push": question(change, slow=True)}
+QUESTIONS = questions(table, glances, current, change) | {"push": question(change, slow=True)}
