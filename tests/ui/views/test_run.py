@@ -46,6 +46,18 @@ def about(session: AppState, run_id: str, visitor: Visitor = NOBODY) -> dict[str
     return ask(session, "about", visitor, run_id=run_id)
 
 
+def test_a_model_is_used_outside_by_lines_that_name_its_folder_or_its_download(
+    session: AppState, tmp_path: Path
+) -> None:
+    make_run(session)
+    folder = session.models.locate(PRETRAINED)[0]
+    (folder / "README.md").write_text("---\npipeline_tag: fill-mask\n---\n", encoding="utf-8")
+    assert f'model="{folder}")' in ask(session, "use", run_id=PRETRAINED)
+    assert f"pretrain --init-from {folder} " in ask(session, "use", run_id=PRETRAINED)
+    shared = AppState(little_settings(tmp_path, shared=True))
+    assert "--model little --out onnx" in ask(shared, "use", run_id="little")
+
+
 def test_words_gained_are_a_chart_for_their_owner(session: AppState) -> None:
     folder = make_run(session)
     assert not about(session, PRETRAINED)["gained"]

@@ -27,7 +27,7 @@ export function mount(panel) {
     options: CORRUPTIONS });
   const changed = settings.field('changed', 'select', 'Token to change', { id: 'causes-changed' });
   const replacement = settings.field('replacement', 'text', 'Replace by', { id: 'causes-replacement',
-    placeholder: 'a token that the model proposes' });
+    placeholder: 'the model’s proposal' });
   const direction = settings.field('direction', 'select', 'Direction', { id: 'causes-direction', options: DIRECTIONS });
   const component = look.field('component', 'select', 'Patch', { id: 'causes-component', options: COMPONENTS });
   const facts = panel.drawing('facts', 'Clean and corrupted text', { id: 'causes-facts' });

@@ -253,7 +253,7 @@ export function mount(panel) {
   const facts = drawing('settings-facts', 'facts', 'Settings of the run');
   add(panel.part([facts.host], () => panel.show(facts, 'settings', ofRun())), () => !run.shipped, settings);
 
-  add(panel.fold('use', 'Use it in Python, or as ONNX', (host) => {
+  add(panel.fold('use', 'Use it in Python or a terminal', (host) => {
     const code = h('pre.mono.small', { tabindex: 0 });
     host.append(code);
     return async () => { code.textContent = await panel.ask('use', ofRun()) ?? ''; };

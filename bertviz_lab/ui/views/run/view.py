@@ -5,6 +5,7 @@ Train shows the same. `results` answers about a fine-tuning from its report and 
 
 import dataclasses
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -126,12 +127,16 @@ def curves(state: AppState, run_id: Word) -> Payload:
 
 
 def use(state: AppState, run_id: Word) -> str:
-    """Return the lines of Python that use the model of a run, and the command that writes it as ONNX."""
+    """Return the lines of Python that use the model of a run, and the commands that export it and train it on."""
     checkpoint = state.models.open(run_id)
     task = re.search(r"^pipeline_tag: *(\S+)", checkpoint.card, flags=re.MULTILINE)
-    folder = model_path(state, run_id) or state.runs.name(run_id)  # elsewhere: what is downloaded, unpacked
+    name = run_id if run_id in state.models.shipped() else state.runs.name(run_id)
+    folder = model_path(state, run_id) or name  # of the download, unpacked
     lines = python_use(task[1] if task else "feature-extraction", folder)
-    return f"{lines}\n\n# as ONNX, in a terminal\n# {onnx_command(folder)}"
+    go_on = f"bertviz-lab pretrain --init-from {shlex.quote(folder)} --corpus FILE --out FOLDER"
+    if not task or task[1] != "fill-mask":
+        go_on = f"bertviz-lab finetune --model {shlex.quote(folder)} --train FILE --out FOLDER"
+    return f"{lines}\n\n# In a terminal: write it as ONNX, or train it further\n{onnx_command(folder)}\n{go_on}"
 
 
 def probes(state: AppState, run_id: Word) -> Payload | None:
