@@ -22,7 +22,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, Token
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.reference_curves import COMPARED, FILE
-from bertviz_lab.training.runs.run_folder import read_log
+from bertviz_lab.training.runs.run_folder import read_log, record
 from bertviz_lab.ui.views.pretrain.run_settings import recommended
 
 #: Texts of $BERTVIZ_LAB_DATA: the file, and the seed of the run on it.
@@ -67,8 +67,8 @@ def train(case: dict[str, Any], data: Path, runs: Path) -> dict[str, Any]:
         snapshot_room=0,
     )
     folder = runs / f"{case['preset']}-{name.removeprefix('sample:')}-{size}-{case['seed']}"
-    for event in pretrain(config, folder, resume=(folder / "state.json").is_file()):
-        del event  # it is in the log
+    for _ in record(pretrain(config, folder, resume=(folder / "state.json").is_file()), folder):
+        pass  # the events are in the log
     rows = read_log(folder)[0]
     tokens = next(row["text_tokens"] for row in rows if row["event"] == "RunStarted")
     return case | {"text_tokens": tokens, "machine": machine()} | curve(config, rows)
