@@ -21,7 +21,6 @@ from bertviz_lab.figures.training.runs import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.tokenization.added_pieces import NewPiece
 from bertviz_lab.training.checkpoints.atomic_io import read_object
-from bertviz_lab.training.checkpoints.model_card import onnx_command, python_use
 from bertviz_lab.training.runs.reference_curves import references_for
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.visitors import Visitor
@@ -128,6 +127,8 @@ def curves(state: AppState, run_id: Word) -> Payload:
 
 def use(state: AppState, run_id: Word) -> str:
     """Return the lines of Python that use the model of a run, and the commands that export it and train it on."""
+    from bertviz_lab.training.checkpoints.model_card import onnx_command, python_use  # torch takes seconds
+
     checkpoint = state.models.open(run_id)
     task = re.search(r"^pipeline_tag: *(\S+)", checkpoint.card, flags=re.MULTILINE)
     name = run_id if run_id in state.models.shipped() else state.runs.name(run_id)
