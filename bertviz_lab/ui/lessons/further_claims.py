@@ -192,27 +192,37 @@ def writing(session: AppState, lesson: Lesson) -> Finding:
         for how in ({"at_once": True}, {}, {"order": lambda at, _: at})
     )
     scores = [list(map(score, found)) for found in (once, steps, left)]
-    recovered = {}
-    for rate in (15, 50, 100):
-        shares = []
-        for number, (sentence, word) in enumerate(CASES["copied"][:6]):
-            ids = list(tokenizer.encode(sentence.replace("[MASK]", word)).ids)
-            places = range(1, len(ids) - 1)
-            hidden = Random(number).sample(places, max(1, round(rate / 100 * len(places))))
-            masked = [tokenizer.mask_id if at in hidden else token for at, token in enumerate(ids)]
-            again = unmask(checkpoint, masked)
-            shares.append(fmean(again[at] == ids[at] for at in hidden))
-        recovered[rate] = fmean(shares)
+    rates = (15, 50, 100)
+    recovered = {
+        name: [_recovered(session.models.open(name), rate / 100) for rate in rates] for name in (lesson.model, TOWN)
+    }
     means = [Number(fmean(found), ".1f") for found in scores]
     numbers: dict[str, str] = {
         "once": text(once[0]), "steps": text(steps[0]), "score_once": means[0], "score_steps": means[1],
         "score_left": means[2], "left": text(left[0]),
-        **{f"rate_{rate}": percent(share) for rate, share in recovered.items()},
     }  # fmt: skip
-    bars = percent_bars((Message("{rate}% masked", rate=rate), share) for rate, share in recovered.items())
+    for kind, shares in zip(("rate", "town"), recovered.values(), strict=True):
+        numbers |= {f"{kind}_{rate}": percent(share) for rate, share in zip(rates, shares, strict=True)}
+    bars = percent_bars(
+        (Message("{model}, {rate}% masked", model=name, rate=rate), share)
+        for at, rate in enumerate(rates)
+        for name, share in ((name, shares[at]) for name, shares in recovered.items())
+    )
     better = [stepwise > together for together, stepwise in zip(*scores[:2], strict=True)]
     answer = only_choice(False, not better[0], better[0])
     return Finding(answer, numbers, bars, *count_held(better))
+
+
+def _recovered(checkpoint: Checkpoint, rate: float) -> float:
+    """Return the share of hidden tokens that come back where this share of each text is hidden."""
+    tokenizer, shares = checkpoint.tokenizer, []
+    for number, (sentence, word) in enumerate(CASES["copied"]):
+        ids = tokenizer.encode(sentence.replace("[MASK]", word)).ids
+        places = range(1, len(ids) - 1)
+        hidden = Random(number).sample(places, max(1, round(rate * len(places))))
+        again = unmask(checkpoint, [tokenizer.mask_id if at in hidden else token for at, token in enumerate(ids)])
+        shares.append(fmean(again[at] == ids[at] for at in hidden))
+    return fmean(shares)
 
 
 def reach(session: AppState, lesson: Lesson) -> Finding:

@@ -30,7 +30,7 @@ RANDOM = "random"
 
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
 _ORDER = (
-    *("wiki-mini", "wiki-small", "wiki-tiny", "tiny-town", "tiny-town-mask-only"),
+    *("wiki-mini", "wiki-small", "wiki-tiny", "tiny-town", "tiny-town-mask-only", "tiny-town-writer"),
     *("sentiment-mini", "emotions-mini", "entities-mini", "answers-mini", "answers-town", "embed-mini"),
 )
 

@@ -79,7 +79,7 @@ def scores_of(name: str, path: str) -> list[str]:
     return [f"{found[0]['mlm_loss']:.3f}", *(f"{100 * share:.1f}" for share in shares)]
 
 
-@pytest.mark.parametrize("name", ["tiny-town", "tiny-town-mask-only"])
+@pytest.mark.parametrize("name", ["tiny-town", "tiny-town-mask-only", "tiny-town-writer"])
 def test_tiny_town_scores_what_its_card_says(name: str) -> None:
     assert scores_of(name, "sample:tiny-town:held-out") == first_draws(load_checkpoint(name).card, "500 stories")
 
