@@ -177,7 +177,7 @@ def next_sentence(checkpoint: Checkpoint, text_a: str, text_b: str) -> NextSente
     """Predict whether B follows A. Raises `InputError` when either is empty or the model has no such head."""
     model = targets.require_head(checkpoint, "next")
     if not text_a.strip() or not text_b.strip():
-        raise InputError("Type both sentence A and sentence B.")
+        raise InputError("Type both text A and text B.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     vector_1D = targets.final_vectors(checkpoint, 0, inputs.arguments())
     is_next, is_random = targets.head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()

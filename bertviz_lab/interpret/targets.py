@@ -183,7 +183,7 @@ def choose_target(
     else:
         position = 0
         if not _positions(checkpoint, inputs, kind):
-            raise InputError("Type both sentence A and sentence B.")
+            raise InputError("Type both text A and text B.")
     reads_all = kind == "label" and text_position(checkpoint) is None
     if choice is None:
         vectors = final_vectors(checkpoint, None if reads_all else position, inputs.arguments())
@@ -295,7 +295,7 @@ def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | 
 def _answer_target(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind, position: int | None) -> Target:
     encoding = inputs.encoding
     if encoding.text_b is None:
-        raise InputError("Type both a question and a passage.")
+        raise InputError("Type a question as text A and a passage as text B.")
     _, *passage = _positions(checkpoint, inputs, kind)
     if position is None and passage:
         scores_L = head_logits(checkpoint.model, kind, final_vectors(checkpoint, None, inputs.arguments()))[0]

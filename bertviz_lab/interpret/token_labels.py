@@ -161,7 +161,7 @@ def answer_question(
     """
     model = require_head(checkpoint, "start")
     if not question.strip() or not passage.strip():
-        raise InputError("Type both a question and a passage.")
+        raise InputError("Type a question as text A and a passage as text B.")
     if not checkpoint.config.reads_pairs:
         raise InputError("This model was made for single texts, and cannot read a question with its passage.")
     if threshold is None:

@@ -114,7 +114,7 @@ export async function joint({ model, progress }, { text_a: a, text_b: b }) {
 
 export async function nsp({ model }, { text_a: a, text_b: b }) {
   model.requireHead('next');
-  if (!a.trim() || !b.trim()) throw new Error('Type both sentence A and sentence B.');
+  if (!a.trim() || !b.trim()) throw new Error('Type both text A and text B.');
   const { next } = await model.run(model.encode(a, b));
   const [isNext, isRandom] = softmax(next.data);
   return { picture: 'next_sentence', is_next: isNext, is_random: isRandom };

@@ -106,9 +106,9 @@ export async function explained(model, { text_a: a, text_b: b, kind: asked, posi
   const encoding = kind === 'token' ? encodeMasked(model, a, pair).encoding : model.encode(a, pair);
   const places = placesOf(model, encoding, kind);
   let position = places.includes(place) ? place : null;
-  if (kind === 'next' && !encoding.token_type_ids.includes(1)) throw new Error('Type both sentence A and sentence B.');
+  if (kind === 'next' && !encoding.token_type_ids.includes(1)) throw new Error('Type both text A and text B.');
   if (isAnswer(kind)) {
-    if (encoding.text_b === null) throw new Error('Type both a question and a passage.');
+    if (encoding.text_b === null) throw new Error('Type a question as text A and a passage as text B.');
     const logits = await logitsOf(model, encoding, { kind });
     const passage = range(logits.length)
       .filter((at) => encoding.token_type_ids[at] === 1 && !encoding.special_tokens_mask[at]);

@@ -76,7 +76,7 @@ async function entities(model, text, progress) {
 
 async function answers(model, question, passage, progress) {
   const { facts, tokenizer } = model;
-  if (!question.trim() || !passage.trim()) throw new Error('Type both a question and a passage.');
+  if (!question.trim() || !passage.trim()) throw new Error('Type a question as text A and a passage as text B.');
   if (!facts.reads_pairs)
     throw new Error('This model was made for single texts, and cannot read a question with its passage.');
   const length = Math.min(WINDOW, facts.max_length);

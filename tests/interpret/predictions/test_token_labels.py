@@ -136,7 +136,7 @@ def test_the_answer_is_the_best_pair_of_transformers_logits(tmp_path, seed) -> N
 
 def test_what_cannot_be_asked_is_refused() -> None:
     for question, passage in (("", PASSAGE), ("who", " \n")):
-        with pytest.raises(InputError, match="both a question and a passage"):
+        with pytest.raises(InputError, match="a question as text A and a passage as text B"):
             answer_question(finder(), question, passage)
     with pytest.raises(InputError, match="single texts"):
         answer_question(finder(type_vocab_size=1), "who", PASSAGE)
@@ -210,7 +210,7 @@ def test_an_answers_edges_are_tokens_of_the_passage_or_none() -> None:
         for outside in (1, len(inputs.encoding) - 1):
             with pytest.raises(InputError, match="in the passage"):
                 choose_target(checkpoint, inputs, kind, position=outside)
-    with pytest.raises(InputError, match="both a question and a passage"):
+    with pytest.raises(InputError, match="a question as text A and a passage as text B"):
         choose_target(checkpoint, encode_inputs(checkpoint, "who"), "start")
     with pytest.raises(InputError, match="set against nothing"):
         choose_target(checkpoint, inputs, "end", against="she")
