@@ -146,6 +146,7 @@ def test_a_whole_file_is_ranked_by_its_similarity_to_a_query(tuned: AppState, tm
         assert [float(row["cosine"]) for row in rows] == pytest.approx([hit.cosine for hit in hits], abs=1e-4)
         assert [int(row["row"]) for row in rows] == [hit.index + 1 for hit in hits]
         assert sentence.startswith(f"3 texts ranked by {tuned.models.open(model).name}. Nearest: “{hits[0].text}”")
+        assert "Read as " in sentence
     assert batch.predict(tuned, RUN, None, "cat") is None
 
 

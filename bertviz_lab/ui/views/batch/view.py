@@ -52,7 +52,7 @@ def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterab
     """Return the texts of a file by the cosine of their embeddings and a query's, and sentences on the nearest."""
     from bertviz_lab.data.examples import LabelledText
 
-    checkpoint, examples, dropped = _inputs(state, model, path, "classification")
+    checkpoint, examples, notes = _inputs(state, model, path, "classification")
     texts = [f"{e.text_a} {e.text_b or ''}".strip() for e in examples if isinstance(e, LabelledText)]
     # The file may take as much as twenty questions, which has been checked.
     limits = replace(checkpoint.limits, operations=checkpoint.limits.operations * _QUESTIONS)
@@ -67,7 +67,7 @@ def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterab
     rows = [[place, examples[hit.index].row, round(hit.cosine, 4), hit.text] for place, hit in enumerate(hits, 1)]
     nearest = "; ".join(f"“{hit.text[:_SHOWN]}” ({hit.cosine:.2f})" for hit in hits[:3])
     done = f"{len(texts):,} texts ranked by {checkpoint.name}. Nearest: {nearest}."
-    return [["rank", "row", "cosine", "text"], *rows], [done, *dropped]
+    return [["rank", "row", "cosine", "text"], *rows], [done, *notes]
 
 
 def _predict(state: AppState, model: str, path: Path) -> tuple[Iterable[list[Any]], list[str]]:
@@ -80,21 +80,22 @@ def _predict(state: AppState, model: str, path: Path) -> tuple[Iterable[list[Any
         raise InputError(f"{error} Choose a model that was, or type a query.") from error
     if task == "embeddings":
         raise InputError(f"{name} gives vectors: type a query that the texts are to be compared with.")
-    checkpoint, examples, dropped = _inputs(state, name, path, task)
+    checkpoint, examples, notes = _inputs(state, name, path, task)
     predictions: list[Prediction] = []
     for start in range(0, len(examples), _AT_ONCE):
         report_progress(start / len(examples))
         predictions += predict_with(checkpoint, examples[start : start + _AT_ONCE], threads=state.settings.threads)[0]
     done = f"{len(examples):,} predictions by {checkpoint.name}."
-    sentences = [done, truncation_warning(checkpoint, examples), *dropped]
+    sentences = [done, truncation_warning(checkpoint, examples), *notes]
     return task_with(checkpoint).table(examples, predictions), sentences
 
 
 def _inputs(
     state: AppState, model: str, path: Path, task: "Task"
 ) -> "tuple[Checkpoint, tuple[Example, ...], list[str]]":
-    """Return the model, the texts of a file that it may be asked about, and sentences on the rows that were dropped."""
+    """Return the model, the texts of a file that it may be asked about, and sentences on how they were read."""
     from bertviz_lab.data.examples import texts_of_example
+    from bertviz_lab.data.formats.reading import Reading
     from bertviz_lab.data.tasks.unlabeled_inputs import MAX_INPUTS
 
     checkpoint = state.models.open(model)
@@ -102,8 +103,9 @@ def _inputs(
     characters = [sum(len(text or "") for text in texts_of_example(example)) for example in read.examples]
     tokens = sum(min(checkpoint.max_length, 2 + count / CHARACTERS_PER_TOKEN) for count in characters)
     check_cost(checkpoint, "texts", len(read.examples), tokens, checkpoint.max_length)
-    dropped = [*read.notes, *(f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped)]
-    return checkpoint, read.examples, dropped
+    sentences = [next(Reading.of(read, labelled=False).summary()), *read.notes]
+    sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
+    return checkpoint, read.examples, sentences
 
 
 def check_cost(checkpoint: Checkpoint, what: str, count: int, tokens: float, length: int) -> None:
