@@ -10,6 +10,7 @@ from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.cloze_questions import write_cloze_questions
 from benchmarks.training_data.embedding_pairs import write_pairs
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
+from benchmarks.training_data.named_entities import write_silver_entities, write_wnut_entities
 from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
 
 
@@ -30,6 +31,8 @@ def unpack_wiki2015(path: Path) -> None:
 
 MADE = (
     MadeData("{pairs}", "pairs.jsonl", write_pairs),
+    MadeData("{silver_entities}", "silver-entities.conll", write_silver_entities),
+    MadeData("{wnut17}", "wnut17.conll", write_wnut_entities),
     MadeData("{cloze_questions}", "cloze-questions.json", write_cloze_questions),
     MadeData("{short_questions}", "short-questions.json", write_short_questions),
     MadeData("{questions}", "questions.json", write_questions),

@@ -40,7 +40,7 @@ def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data:
     checkpoint = load_checkpoint("entities-mini")
     found = evaluate_task(checkpoint, [str(tmp_path / "wnut.conll")], "tokens")
     for score in ("f1", "precision", "recall"):
-        assert f"{found[score]:.1%}" in checkpoint.card.split("WNUT17")[1]
+        assert f"{found[score]:.1%}" in checkpoint.card.split("test set of WNUT17")[1]
 
 
 @pytest.mark.parametrize(
