@@ -33,7 +33,8 @@ export function lengthWarning({ facts: { name, trained_length: trained } }, { id
 function unknownWarning({ facts: { name }, tokenizer: { special: { unk } } }, encoding) {
   const words = encoding.tokens.filter((token, at) => token === unk && !encoding.special_tokens_mask[at]).length;
   const counted = words === 1 ? '1 word' : `${whole(words)} words`;
-  return words && `The vocabulary of ${name} cannot represent ${counted} of this text: the model reads ${unk} there.`;
+  const cannot = `The vocabulary of ${name} cannot represent ${counted} of this text`;
+  return words ? `${cannot}: the model reads ${unk} there.` : '';
 }
 
 export async function random_text({ site }, { model, texts }) {
