@@ -193,3 +193,9 @@ def test_a_model_in_a_notebook_answers_without_a_kernel(page: Page) -> None:
     expect(frame.locator("#text-a, #panel-attention").locator("visible=true")).to_have_count(0)
     frame.locator("#fill-bars .word").first.click()  # masks it
     expect(frame.locator("#fill-bars .blank")).to_have_count(2)
+    page.wait_for_function(  # the page ends above the end of its frame, which would grow with it for ever
+        """() => {
+          const frame = document.querySelector('iframe');
+          return frame.contentDocument.querySelector('.page').offsetHeight < frame.clientHeight - 30;
+        }"""
+    )
