@@ -35,7 +35,7 @@ export function mount(panel) {
     ['compare', 'button.plain', 'Compare', () => run.pretraining, { onclick: () => show('compare', 'compare.runs') }],
     ['batch', 'button.plain', 'Predict a file', () => run.saved && !run.pretraining && run.task,
       { onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'batch' }) }],
-    ['report', 'button.plain', 'Save the run as a page', () => run.mine || run.shipped, { onclick: saveReport }],
+    ['report', 'button.plain', 'Save as a page', () => run.mine || run.shipped, { onclick: saveReport }],
     ['download', 'a.plain', 'Download the model', () => run.saved && (run.mine || run.shipped), { download: true }],
   ].map(([key, tag, words, can, options]) => ({ can, node: h(tag, { id: id(key), hidden: true, ...options }, words) }));
   const [stop, download] = [ACTIONS[0].node, ACTIONS.at(-1).node];
