@@ -9,6 +9,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -81,11 +82,27 @@ def slug(processor: str) -> str:
 
 def peak_memory() -> int:
     """The most memory that this process has had, in bytes, pages of mapped files included."""
-    status = Path("/proc/self/status")
-    if status.is_file():  # what `resource` says there begins with the peak of the process that started this one
-        (line,) = (line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
+    # What `resource` says there begins with the peak of the process that started this one.
+    if Path("/proc/self/status").is_file():
+        return _peak_of("self")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def run_and_watch(command: Sequence[str]) -> int:
+    """Run a command to its end and return the most memory that its process has had, in bytes; on Linux only."""
+    process, peak = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), 0
+    while process.poll() is None:
+        peak = max(peak, _peak_of(str(process.pid)))
+        time.sleep(0.1)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return peak
+
+
+def _peak_of(process: str) -> int:
+    """Return the peak of a process by its number, 0 where it has just ended."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

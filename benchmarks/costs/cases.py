@@ -1,21 +1,20 @@
 """One measurement in this process: a training step, the preparation of a text, or a run from its start to its end."""
 
+import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from benchmarks.alternating_processes import SIDES, Case, stepper, turn
 from benchmarks.corpus import find_text, learnt_tokenizer
-from benchmarks.machine import peak_memory
+from benchmarks.machine import peak_memory, run_and_watch
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.loop.hardware import available_cores, choose_hardware
 from bertviz_lab.training.pretraining.prepare import prepare
-from bertviz_lab.training.pretraining.pretrain import pretrain
-from bertviz_lab.training.runs.events import StepDone
+from bertviz_lab.training.runs.run_folder import read_log
 from bertviz_lab.ui.state.forecast import Forecaster
 
 PLACES = 4096  # for tokens, in every step
@@ -50,28 +49,24 @@ def preparation(megabytes: float) -> dict[str, float]:
 def forecast_and_run(preset: str, batch_size: int, seconds: float) -> dict[str, float]:
     """Tokens a second: the page's forecast before a run, the run's own, and the forecast after it.
 
-    The run is that of `bertviz-lab pretrain`: its loop, data, evaluation and checkpoints.
+    The run is `bertviz-lab pretrain` in a process of its own, whose memory is not that of the measurement.
     """
     text = find_text()
     with tempfile.TemporaryDirectory() as folder:
         learnt_tokenizer(text.train, 8192).save(Path(folder) / "tokenizer")
-        config = PretrainConfig(
-            corpus=(str(text.train),),
-            preset=preset,
-            batch_size=batch_size,
-            time_budget=f"{seconds:g}s",
-            tokenizer=str(Path(folder) / "tokenizer"),
-        )
+        config = PretrainConfig(corpus=(str(text.train),), preset=preset, batch_size=batch_size)
         model = BertConfig.preset(preset, vocab_size=8192)
         choose_hardware("auto", available_cores())  # threads and memory as of any run
         before = Forecaster(Limits.of(shared=False)).forecast(config, model)
-        events = pretrain(replace(config, eval_every=86_400.0), Path(folder) / "run")
-        last = [event for event in events if isinstance(event, StepDone)][-1]
+        command = [sys.executable, "-m", "bertviz_lab", "pretrain", "--corpus", str(text.train), "--preset", preset]
+        command += ["--batch-size", str(batch_size), "--tokenizer", f"{folder}/tokenizer", "--eval-every", "86400"]
+        peak = run_and_watch([*command, "--time-budget", f"{seconds:g}s", "--out", f"{folder}/run"])
+        last = [row for row in read_log(Path(folder) / "run")[0] if row["event"] == "StepDone"][-1]
         after = Forecaster(Limits.of(shared=False)).forecast(config, model)
     return {
         "before": round(before.tokens_per_second),
-        "run": round(last.tokens / last.seconds),
+        "run": round(last["tokens"] / last["seconds"]),
         "after": round(after.tokens_per_second),
         "forecast_megabytes": round(before.memory_bytes / 1e6),
-        "megabytes": round(peak_memory() / 1e6),
+        "megabytes": round(peak / 1e6),
     }
