@@ -9,6 +9,7 @@
 
 # %%
 import base64
+import html
 import re
 import tempfile
 from pathlib import Path
@@ -126,7 +127,7 @@ characters = 2 * sum(parameter.numel() for parameter in town.model.parameters())
 # %%
 page.save(folder / "page.html")
 policy = re.search(r"Content-Security-Policy[^>]*content=\"([^\"]*)\"", (folder / "page.html").read_text("utf-8"))
-print(policy[1] if policy else "none")
+print(html.unescape(policy[1]) if policy else "none")
 
 # %% [markdown]
 # ## ONNX
