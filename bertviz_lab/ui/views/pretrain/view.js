@@ -19,7 +19,8 @@ export async function mount(panel) {
 
   async function advise() {
     const { recipe, init_from } = fields.values();
-    const advice = await panel.ask('advise', { ...source.sent(), recipe, start: init_from });
+    const advice = await panel.ask('advise', { ...source.sent(), recipe, start: init_from })
+      .catch(({ message }) => { about.textContent = message; }); // such as a file that a restarted server lacks
     if (!advice) return null;
     about.textContent = advice.about;
     fields.disable(advice.disabled);
