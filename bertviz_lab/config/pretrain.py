@@ -130,7 +130,7 @@ class PretrainConfig(TrainingConfig):
     mask_probability_to: Annotated[float, 0.0, 1.0] = sequences(
         0.0,
         "Largest masking probability",
-        "Draw each text's fraction anew, from --mask-probability to this, as in masked diffusion; 0 draws none",
+        "Draw each text's fraction between --mask-probability and this, as in masked diffusion; 0: all the same",
         by=COMMAND,
     )
     masking: Literal["dynamic", "static"] = sequences(

@@ -48,7 +48,7 @@ class MaskingRule:
     def predictions(self, lengths: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return how many tokens are chosen of texts of these lengths (texts,): the rounded share, at least one.
 
-        With `probability_to` the share is drawn anew for each text, as in masked diffusion (Sahoo et al. 2024).
+        With `probability_to` each text has a share of its own, as in masked diffusion (Sahoo et al. 2024).
         """
         shares = np.full(lengths.shape, self.probability)
         if self.probability_to > self.probability:

@@ -15,22 +15,23 @@ CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 _PIPELINE = """from transformers import pipeline
 
-pipeline("{task}", model="{folder}")("{text}")"""
-_SENTENCES = """from sentence_transformers import SentenceTransformer
+pipeline("{task}", model="{folder}")("A text.")"""
+#: Lines of Python by the hub's name of a task, where they are others.
+_USES = {
+    "fill-mask": _PIPELINE.replace("A text.", "The [MASK] sat."),
+    "sentence-similarity": """from sentence_transformers import SentenceTransformer
 
-SentenceTransformer("{folder}").encode(["A sentence.", "Another one."])"""
-_QUESTIONS = """from bertviz_lab import interpret, load_checkpoint
+SentenceTransformer("{folder}").encode(["A sentence.", "Another one."])""",
+    # transformers 5 has no pipeline for it
+    "question-answering": """from bertviz_lab import interpret, load_checkpoint
 
-interpret.answer_question(load_checkpoint("{folder}"), "Who has the red kite?", "Emma has the red kite.")"""
+interpret.answer_question(load_checkpoint("{folder}"), "Who has the red kite?", "Emma has the red kite.")""",
+}
 
 
 def python_use(task: str, folder: str = ".") -> str:
     """Return the lines of Python that use a model in a folder, by the hub's name of its task."""
-    if task == "sentence-similarity":
-        return _SENTENCES.format(folder=folder)
-    if task == "question-answering":  # transformers 5 has no pipeline for it
-        return _QUESTIONS.format(folder=folder)
-    return _PIPELINE.format(task=task, folder=folder, text="The [MASK] sat." if task == "fill-mask" else "A text.")
+    return _USES.get(task, _PIPELINE).format(task=task, folder=folder)
 
 
 def onnx_command(folder: str = ".") -> str:

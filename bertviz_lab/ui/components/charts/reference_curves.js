@@ -29,7 +29,7 @@ export function referencesOf(log, { references }) {
 /** Their traces in a panel, by what is along its x-axis, and not far beyond the run's own end. */
 export function referenceTraces(panel, log, references, axis, scaled) {
   const { steps, last } = log;
-  const placeOf = (tokens) => { // steps and seconds are those that this run took for as many tokens
+  const placeOf = (tokens) => { // the steps and seconds of this run at the same number of tokens
     if (axis === 'tokens') return tokens;
     const next = steps.findIndex((row) => row.tokens >= tokens);
     if (next < 0) return (last[axis] * tokens) / last.tokens;

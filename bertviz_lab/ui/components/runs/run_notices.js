@@ -98,7 +98,7 @@ export function makeNotices() {
       shares = now;
       show();
     },
-    /** A run is at work: its end is told, also to a page that is opened after it. */
+    /** Await the end of an active run, for this page and for one that is opened later. */
     expect(id) {
       const { awaited } = read();
       if (!awaited.includes(id)) keep({ awaited: [...awaited, id] });

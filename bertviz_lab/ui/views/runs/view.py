@@ -68,7 +68,7 @@ def glances(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, dict[s
 
 
 def current(state: AppState, visitor: Visitor) -> list[str]:
-    """Return the runs that the page follows as it opens: the visitor's newest, and those that have not ended."""
+    """Return the runs to follow when the page opens: the visitor's newest one and all that are active."""
     active = (run for run in state.models.visible_runs(visitor) if state.runs.state(run).status in ACTIVE)
     return list(dict.fromkeys(filter(None, (newest(state, visitor), *active))))[:_FOLLOWED]
 
