@@ -89,6 +89,12 @@ class FinetuneConfig(TrainingConfig):
     model: str = main(
         "wiki-tiny", "Start from", "Encoder that gets a new task head: a folder, a shipped model, a hub id, or random"
     )
+    teacher: str = main(
+        "",
+        "Teacher",
+        "Fine-tuned model whose predictions, or cosines of texts, count as much as the labels (distillation)",
+        by=COMMAND,
+    )
     epochs: Annotated[int, 1, 1000] = main(4, "Epochs", "Passes over the training examples")
     seeds: Annotated[int, 1, 100] = main(1, "Random seeds", "Number of random seeds to train with, to see the variance")
     random_baseline: bool = main(

@@ -88,3 +88,13 @@ def _in_shape(labels: Tensor, logits: Tensor, shape: torch.Size) -> Tensor:
     if labels.shape not in (shape, (*shape, 1)):
         raise ValueError(f"Labels {tuple(labels.shape)} do not fit logits {tuple(logits.shape)}: give {tuple(shape)}.")
     return labels.view(shape)
+
+
+def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float) -> Tensor:
+    """KL divergence of the softened distributions, summed over positions, times T^2 (Hinton et al. 2015, section 2.1).
+
+    The factor keeps the gradients' size when the temperature changes.
+    """
+    own = F.log_softmax(student_NV.float() / temperature, dim=-1)
+    theirs = F.log_softmax(teacher_NV.float() / temperature, dim=-1)
+    return F.kl_div(own, theirs, reduction="sum", log_target=True) * temperature**2

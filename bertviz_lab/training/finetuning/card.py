@@ -15,6 +15,8 @@ def finetuning_card(setup: Setup, trial: Trial, checkpoint: Checkpoint, scores: 
     """Return a Hugging Face model card in Markdown for the best model of a trial."""
     config, data, task = setup.config, setup.data, setup.task
     origin = "random weights" if trial.random or config.model == RANDOM else model_card.source_name(config.model)
+    if config.teacher:
+        origin += f", distilled from {model_card.source_name(config.teacher)}"
     validation = model_card.file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
     labels = ", ".join(model_card.plain_text(label) for label in data.labels)
     output = f"Labels: {labels}" if labels else f"Answers: {task.pipeline}"

@@ -88,6 +88,9 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         self.share()
         yield Preparing("tokenize", 0, 0, "Tokenizing the examples")
         self._set_up()
+        if self.config.teacher:
+            yield Preparing("teach", 0, 0, "Reading the examples with the teacher")
+            self.setup.ask_teacher(self.hardware)
         yield self._started()
         for number in range(self.first, len(self.trials)):
             yield from self._run_trial(number)

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS, METRIC_NAMES, RANDOM, RATE_FACTORS
@@ -28,6 +28,7 @@ from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE
 from bertviz_lab.training.finetuning.tasks.regression import Regression, TargetScaler, numbers_of
+from bertviz_lab.training.finetuning.teacher import teacher_outputs
 from bertviz_lab.training.loop.growth import extend_positions
 from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
 from bertviz_lab.training.loop.loop import Progress
@@ -109,6 +110,8 @@ _HEADS = ("classifier.", "qa_outputs.")
 class Setup:
     """What all trials of a run share: the task, rows of token ids, and the shape of the model."""
 
+    teacher: Tensor | None = None  # its outputs, (examples, ...)
+
     def __init__(self, config: FinetuneConfig, data: TaskSplits, start: Checkpoint, folder: Path) -> None:
         if config.lora:
             require_peft()
@@ -129,10 +132,11 @@ class Setup:
         if pairs and not start.config.reads_pairs:
             raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
         parts = config.gradient_accumulation_steps * start_accelerator().num_processes
-        if parts > 1 and any(isinstance(e, RelatedTexts) and e.score is None for e in data.train):
+        related = [e for e in data.train if isinstance(e, RelatedTexts)]
+        if parts > 1 and related and (config.teacher or any(e.score is None for e in related)):
             raise InputError(
-                "Pairs without scores use the rest of their batch as negatives, so a batch must not be split: train in "
-                "one process with `gradient_accumulation_steps=1`."
+                "Pairs without scores, or with a teacher, are compared with the rest of their batch, which must not be "
+                "split: train in one process with `gradient_accumulation_steps=1`."
             )
         self.baselines = task.baselines(data.train, data.held_out)  # scores without a model
         self.metric = config.metric
@@ -163,6 +167,11 @@ class Setup:
             handle_impossible_answer=None,
         )
         self.model_config: BertConfig = shape.replace(**task.model_settings(data.train))
+
+    def ask_teacher(self, hardware: Hardware) -> None:
+        """Keep what the teacher makes of the training examples. Raises `InputError` where it cannot teach them."""
+        examples, length = self.data.train, self.trained_length
+        self.teacher = teacher_outputs(self.config.teacher, examples, self.task, length, hardware)
 
     def batches(self, trial: Trial, weights: np.ndarray | None = None) -> TaskBatches:
         return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)

@@ -109,6 +109,9 @@ class TrialRun:
         task, batch = self.setup.task, batch.to(self.hardware.device)
         logits = task.logits(model, batch)
         loss = task.loss(logits, batch, self.class_weights, training=True)
+        if self.setup.teacher is not None:
+            theirs = self.setup.teacher[batch.rows.cpu()].to(self.hardware.device)
+            loss = (loss + task.teacher_loss(logits, theirs, batch)) / 2
         if self.dynamics:
             self.dynamics.record(self.stream.epoch, batch.rows, logits[0], batch.targets)
         metrics: dict[str, Tensor] = {}

@@ -19,6 +19,7 @@ from bertviz_lab.config import IGNORE_INDEX, BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.heads import token_logits
+from bertviz_lab.model.losses import soft_target_loss
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -87,16 +88,6 @@ class Distillation:
         with torch.no_grad():
             theirs = self.teacher(*inputs, **options)
         return model(*inputs, **options), theirs
-
-
-def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float) -> Tensor:
-    """KL divergence of the softened distributions, summed over positions, times T^2 (Hinton et al. 2015, section 2.1).
-
-    The factor keeps the gradients' size when the temperature changes.
-    """
-    own = F.log_softmax(student_NV.float() / temperature, dim=-1)
-    theirs = F.log_softmax(teacher_NV.float() / temperature, dim=-1)
-    return F.kl_div(own, theirs, reduction="sum", log_target=True) * temperature**2
 
 
 def cosine_loss(student_ND: Tensor, teacher_ND: Tensor) -> Tensor:

@@ -77,6 +77,7 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     reads_tokens: ClassVar[bool] = False  # the head reads every token, not the first alone
     one_label: ClassVar[bool] = False  # of each text or word: the accuracy is measured, and classes have weights
     slice_metric: ClassVar[str] = ""  # of parts of the held-out examples, where it is not that of the run
+    teachable: ClassVar[bool] = False  # a teacher's outputs belong to texts, whatever its vocabulary
     unchecked: ClassVar[str] = ""  # why the labels of its examples are not checked; "" where they are
     numeric: ClassVar[bool] = False  # a number is predicted: a prediction is off by some amount, not right or wrong
 
@@ -108,6 +109,10 @@ class FinetuningTask(ABC, Generic[ExampleT]):
         classes = logits[0].flatten(0, -2).float()
         summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE_INDEX, reduction="sum")
         return summed / max(batch.total, 1e-9)
+
+    def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
+        """Return this part's share of the mean distance from a teacher's outputs, see `teacher.teacher_outputs`."""
+        raise NotImplementedError
 
     @abstractmethod
     def predictions(self, examples: Sequence[ExampleT], features: Features, outputs: list[Outputs]) -> list[Prediction]:
@@ -151,7 +156,6 @@ class FinetuningTask(ABC, Generic[ExampleT]):
         """Return the predictions with the decision thresholds that suit them best, "one" or "per-label", and these."""
         return predictions, ()
 
-    @torch.inference_mode()
     def predict(
         self, model: nn.Module, examples: Sequence[ExampleT], batches: TaskBatches, on: Hardware
     ) -> tuple[list[Prediction], float]:
@@ -160,6 +164,12 @@ class FinetuningTask(ABC, Generic[ExampleT]):
         The loss is over the labels that the model knows, NaN where there are none.
         In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
         """
+        outputs, loss = self.outputs(model, batches, on)
+        return self.predictions(examples, batches.features, outputs), loss
+
+    @torch.inference_mode()
+    def outputs(self, model: nn.Module, batches: TaskBatches, on: Hardware) -> tuple[list[Outputs], float]:
+        """Return what the head makes of each row, and the mean loss as in `predict`."""
         features = batches.features
         outputs: list[Outputs] = [()] * len(features)
         loss, count = 0.0, 0
@@ -173,7 +183,7 @@ class FinetuningTask(ABC, Generic[ExampleT]):
                 for index, row in enumerate(batch.rows.tolist()):
                     shown = slice(len(features.ids[row])) if self.reads_tokens else ...
                     outputs[row] = tuple(array[index, shown] for array in arrays)
-        return self.predictions(examples, features, outputs), loss / count if count else math.nan
+        return outputs, loss / count if count else math.nan
 
 
 class TextTask(FinetuningTask[LabelledText]):

@@ -61,6 +61,19 @@ def cosine_loss(vectors: Sequence[Tensor], scores_B: Tensor, count: int) -> Tens
     return F.mse_loss(cosines_B, scores_B, reduction="sum") / max(1, count)
 
 
+def relation_loss(own_ND: Tensor, theirs_ND: Tensor) -> Tensor:
+    """Return the KL divergence of how like each text of a batch is to every other, by the student and by its teacher.
+
+    Of each text it is a softmax over the cosines with the others, sharpened as in `ranking_loss` (Fang et al. 2021,
+    section 3.2, whose queue is here the batch); a mean over texts, in nats. The vectors may be of any two sizes.
+    """
+    own_NN, theirs_NN = (
+        (SCALE * unit @ unit.T).fill_diagonal_(-1e4).log_softmax(-1)  # a text is always like itself
+        for unit in (F.normalize(vectors, dim=-1) for vectors in (own_ND, theirs_ND))
+    )
+    return F.kl_div(own_NN, theirs_NN, log_target=True, reduction="batchmean")
+
+
 def has_scores(examples: Sequence[RelatedTexts]) -> bool:
     """Return whether pairs have scores; otherwise they are ranked."""
     return any(example.score is not None for example in examples)
@@ -72,6 +85,7 @@ class Embeddings(FinetuningTask[RelatedTexts]):
 
     name, title, pipeline = "embeddings", "sentence embeddings", "sentence-similarity"
     model_class, example_type, numeric = BertModel, RelatedTexts, True
+    teachable = True
     unchecked = "Texts that belong together have no labels."
 
     pooling: Pooling = "mean"
@@ -96,6 +110,9 @@ class Embeddings(FinetuningTask[RelatedTexts]):
     def loss(self, logits: Logits, batch: TaskBatch, weights: Tensor | None = None, training: bool = False) -> Tensor:
         scored = batch.targets.is_floating_point()
         return cosine_loss(logits, batch.targets, batch.count) if scored else ranking_loss(logits)
+
+    def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
+        return relation_loss(torch.cat(logits), theirs.transpose(0, 1).flatten(0, 1))
 
     def predictions(
         self, examples: Sequence[RelatedTexts], features: Features, outputs: list[Outputs]

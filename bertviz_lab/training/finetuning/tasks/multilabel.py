@@ -21,7 +21,7 @@ class MultiLabel(TextTask):
     """A sigmoid for each label."""
 
     name, title, column = "multilabel", "multi-label classification", "labels"
-    label_type = tuple
+    label_type, teachable = tuple, True
 
     def model_settings(self, train: Texts) -> dict:
         return super().model_settings(train) | {"problem_type": "multi_label_classification"}
@@ -32,6 +32,10 @@ class MultiLabel(TextTask):
             logits[0].float(), batch.targets, pos_weight=weights, reduction="sum"
         )
         return summed / max(1, batch.count * batch.targets.shape[1])
+
+    def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
+        """Return the cross-entropy with the teacher's probabilities in place of the labels."""
+        return self.loss(logits, replace(batch, targets=theirs.sigmoid()))
 
     def class_weights(self, features: Features) -> NDArray[np.float32]:
         """Return for each label the number of texts without it over that of texts with it."""
