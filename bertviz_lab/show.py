@@ -333,7 +333,7 @@ def promoted_tokens(promoted: interpret.PromotedTokens, layer: int, neuron: int)
 def attention(trace: interpret.TextTrace, title: str = "") -> View:
     """Show every head of a trace: the grid, one head in detail, lines, filters, metrics."""
     return _heads(
-        "Attention of every head",
+        title or "Attention of every head",
         trace.encoding,
         trace.attentions,
         title,

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "bertviz_lab"
 FLOORS = {
     "errors": -1, "strict_json": -1, "config": 0, "metrics": 0, "confined": 1, "model": 1, "tokenization": 2,
     "data": 3, "training": 4, "interpret": 5, "jobs": 5, "figures": 6, "ui": 7, "browser": 7.5, "exercise": 0,
-    "show": 8, "cli": 8, "__main__": 9, "__init__": 9,
+    "show": 8, "cli": 9, "__main__": 10, "__init__": 10,
 }  # fmt: skip
 #: Pairs that do not know each other although one is on a lower floor, or both are on one.
 STRANGERS = {("tokenization", "model"), ("interpret", "jobs"), ("jobs", "interpret")}

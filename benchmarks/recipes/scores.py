@@ -12,9 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from benchmarks.task_datasets import folder as data_folder
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.word_scores import masked_passages, padded_rows
+from bertviz_lab.training.pretraining.word_scores import masked_passages
 
 _PASSAGES, _CHARACTERS = 800, 350  # passages of about so many characters: 128 tokens of a small vocabulary
 _SHARE = 0.15  # of a passage's words that are masked

@@ -27,6 +27,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
+from bertviz_lab.training.loop.loop import Progress
 from bertviz_lab.training.loop.optim import (
     build_optimizers,
     clip_and_step,
@@ -114,6 +115,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
             model_config,
             tokenizer,
             curriculum,
+            Progress(),
             data.held_out,
             optimizers,
             hardware,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import bertviz_lab as lab
 from bertviz_lab import strict_json
 from bertviz_lab.cli.options import AddCommand, add_options, given_options
 from bertviz_lab.cli.result import INTERRUPTED, Result, notes_of, notice, write_file
@@ -18,7 +19,6 @@ from bertviz_lab.training import stop_on_signals
 
 if TYPE_CHECKING:
     from bertviz_lab.data.formats.reading import Reading
-    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
 #: What a pretrained model is evaluated on, before any fine-tuning.
@@ -71,28 +71,19 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         raise InputError(f"--{next(iter(given)).replace('_', '-')} goes with --suite.")
     if options.out:
         raise InputError("--out goes with --suite; to keep these scores, write --json > scores.json in its place.")
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import evaluate_task
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
-    model, length = load_checkpoint(options.model), options.seq_len
+    model, length = lab.load_checkpoint(options.model), options.seq_len
     remarks = [model.length_warning(length or 0)]
     if options.task == "probes":
-        from bertviz_lab.interpret import probe
-
-        scores = dict(probe(model, " ".join(options.data) or "auto").right)
+        scores = dict(lab.interpret.probe(model, " ".join(options.data) or "auto").right)
     elif not options.data:
         raise InputError("Name the files to evaluate on, for example --data other.txt.")
     elif options.task == "minimal-pairs":
         return _evaluate_minimal_pairs(model, options, notes_of(*remarks))
     elif options.task in TASKS:
-
-        def show(reading: "Reading") -> None:
-            reading.require_sure()
-            for line in reading.lines():
-                notice(line)
-
-        more = given_options(options, READING) | {"max_length": length, "on_note": remarks.append, "on_reading": show}
+        more = given_options(options, READING) | {"max_length": length, "on_note": remarks.append, "on_reading": _print}
         scores = evaluate_task(model, options.data, options.task, **more)
     elif options.seed < 0:
         raise InputError("--seed is a whole number from 0 on.")
@@ -105,10 +96,16 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     return Result(scores, "\n".join(lines), notes=notes_of(*remarks))
 
 
-def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:
+def _print(reading: "Reading") -> None:
+    """Print how a file was read. Raises `InputError` where that is not sure."""
+    reading.require_sure()
+    for line in reading.lines():
+        notice(line)
+
+
+def _evaluate_minimal_pairs(model: "lab.Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:
     """Evaluate the accuracy per phenomenon on files in BLiMP's format."""
     from bertviz_lab.data.probes import read_minimal_pairs
-    from bertviz_lab.interpret import score_minimal_pairs
 
     pairs, began = read_minimal_pairs(options.data), time.monotonic()
 
@@ -116,7 +113,7 @@ def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, no
         rate = 2 * done / (time.monotonic() - began)
         notice(f"{done:,} of {total:,} pairs, {rate:,.0f} sentences/s")
 
-    body = score_minimal_pairs(model, pairs, max_length=options.seq_len, on_progress=tell).to_dict()
+    body = lab.interpret.score_minimal_pairs(model, pairs, max_length=options.seq_len, on_progress=tell).to_dict()
     rows = [*body["phenomena"].items(), ("all", body)]
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:{width}} {row['accuracy']:8.1%} {row['pairs']:8,}" for name, row in rows]
@@ -168,15 +165,11 @@ def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
     from bertviz_lab.data.formats.reading import Reading
     from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning import predict
 
-    model = load_checkpoint(options.model)
+    model = lab.load_checkpoint(options.model)
     data = read_inputs(options.data, predict.prediction_task(model), **given_options(options, READING_TEXTS))
-    reading = Reading.of(data, labelled=False)
-    reading.require_sure()
-    for line in reading.lines():
-        notice(line)
+    _print(Reading.of(data, labelled=False))
     examples = data.examples
     notes = notes_of(predict.truncation_warning(model, examples))
     head, *rows = predict.task_with(model).table(examples, predict.predict_with(model, examples)[0])
@@ -197,18 +190,16 @@ def encode_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.data.examples import LabelledText
     from bertviz_lab.data.formats.raw import NO_TEXT
     from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
-    from bertviz_lab.interpret import encode
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import truncation_warning
 
     path = Path(options.out)
     if path.suffix.lower() not in (".npy", ".jsonl"):
         raise InputError(f"--out {path} must end in .npy or .jsonl.")
-    model = load_checkpoint(options.model)
+    model = lab.load_checkpoint(options.model)
     reading = given_options(options, READING_TEXTS) | {"text_b": NO_TEXT}
     data = read_inputs(options.data, "classification", **reading)
     texts = [example for example in data.examples if isinstance(example, LabelledText)]
-    vectors = encode(model, [text.text_a for text in texts], normalize=options.normalize)
+    vectors = lab.interpret.encode(model, [text.text_a for text in texts], normalize=options.normalize)
     if path.suffix.lower() == ".npy":
         content = io.BytesIO()
         np.save(content, vectors)

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
+import bertviz_lab as lab
 from bertviz_lab.cli.options import AddCommand
 from bertviz_lab.cli.result import Result, notice, write_file
 from bertviz_lab.errors import InputError
@@ -54,11 +55,10 @@ def add_commands(command: AddCommand) -> None:
 
 def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
 
     path = Path(options.out)
-    report = export_checkpoint(load_checkpoint(options.model), path, onnx=options.onnx)
+    report = export_checkpoint(lab.load_checkpoint(options.model), path, onnx=options.onnx)
     if not report:
         return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
     body = dataclasses.asdict(report) | {"path": str(path), "onnx": str(report.path)}
@@ -82,10 +82,9 @@ def publish_command(options: argparse.Namespace) -> Result:
 
 def push_command(options: argparse.Namespace) -> Result:
     """Publish a model on the Hugging Face hub; --dry-run shows what would be sent."""
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
 
-    model, private = load_checkpoint(options.model), not options.public
+    model, private = lab.load_checkpoint(options.model), not options.public
     metadata = {name: getattr(options, name) for name in ("license", "language", "datasets", "base_model")}
     publication = push_to_hub(model, options.repo, private=private, dry_run=options.dry_run, **metadata)
     files = "\n".join(f"{size:>12,}  {name}" for name, size in publication.bytes.items())

@@ -7,15 +7,13 @@ import argparse
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import bertviz_lab as lab
 from bertviz_lab import strict_json
 from bertviz_lab.cli.options import AddCommand
 from bertviz_lab.cli.result import Result, notes_of, write_file
 from bertviz_lab.errors import InputError
-
-if TYPE_CHECKING:
-    from bertviz_lab.interpret import TextTrace
 
 
 def add_commands(command: AddCommand) -> None:
@@ -63,11 +61,8 @@ def add_commands(command: AddCommand) -> None:
 
 def fill_mask_command(options: argparse.Namespace) -> Result:
     """Predict the masked tokens of a text."""
-    from bertviz_lab.interpret import fill_mask
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-
-    checkpoint = load_checkpoint(options.model)
-    predictions = fill_mask(checkpoint, options.text, options.top_k)
+    checkpoint = lab.load_checkpoint(options.model)
+    predictions = lab.interpret.fill_mask(checkpoint, options.text, options.top_k)
     lines = [
         f"{'[MASK]' if n == 0 else '':8} {c.probability:7.2%}  {c.token}"
         for mask in predictions.masks
@@ -79,11 +74,8 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
 
 def next_sentence_command(options: argparse.Namespace) -> Result:
     """Predict whether sentence B follows sentence A (NSP)."""
-    from bertviz_lab.interpret import next_sentence
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-
-    checkpoint = load_checkpoint(options.model)
-    prediction = next_sentence(checkpoint, options.text_a, options.text_b)
+    checkpoint = lab.load_checkpoint(options.model)
+    prediction = lab.interpret.next_sentence(checkpoint, options.text_a, options.text_b)
     notes = notes_of(checkpoint.encoding_warning(prediction.encoding))
     body = {"is_next": prediction.is_next, "is_random": prediction.is_random}
     text = f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}"
@@ -93,18 +85,16 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
 def attention_command(options: argparse.Namespace) -> Result:
     """Write the attention weights of every head for a text as HTML, PNG or JSON."""
     from bertviz_lab.figures.attention import attention_document, attention_png
-    from bertviz_lab.interpret import trace_text
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     path = Path(options.out)
     if path.suffix not in (".html", ".png", ".json"):
         raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
-    checkpoint = load_checkpoint(options.model)
-    trace = trace_text(checkpoint, options.text_a, options.text_b)
+    checkpoint = lab.load_checkpoint(options.model)
+    trace = lab.interpret.trace_text(checkpoint, options.text_a, options.text_b)
     notes = notes_of(checkpoint.encoding_warning(trace.encoding))
     title = f"{options.model}: {options.text_a}"
     if path.suffix == ".html":
-        content = _attention_page(trace, title).encode()
+        content = lab.show.attention(trace, title).page.encode()
     elif path.suffix == ".png":
         content = attention_png(trace.attentions, title)
     else:
@@ -114,21 +104,6 @@ def attention_command(options: argparse.Namespace) -> Result:
     layers, heads, tokens, _ = trace.attentions.shape
     body = {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens}
     return Result(body, f"{layers} x {heads} heads over {tokens} tokens, written to {path}", notes=notes)
-
-
-def _attention_page(trace: "TextTrace", title: str) -> str:
-    """Return the page's grid of heads as a page that works offline."""
-    from bertviz_lab.figures.attention import attention_body, attention_payload
-    from bertviz_lab.ui.components.standalone import standalone_page
-
-    body = attention_body(
-        trace.encoding,
-        trace.attentions,
-        title,
-        layers=range(len(trace.layers)),
-        windows=[layer.window for layer in trace.layers],
-    )
-    return standalone_page("attention", title, attention_payload(body))
 
 
 def corpus_search_command(options: argparse.Namespace) -> Result:
@@ -142,19 +117,18 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
         neuron_examples_body,
         place_of,
     )
-    from bertviz_lab.interpret import MOST_TEXTS, head_roles, index_corpus, promoted_tokens
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
-    if not 1 <= options.texts <= MOST_TEXTS:
-        raise InputError(f"--texts must lie between 1 and {MOST_TEXTS:,}, not {options.texts:,}.")
-    checkpoint = load_checkpoint(options.model)
+    most = lab.interpret.MOST_TEXTS
+    if not 1 <= options.texts <= most:
+        raise InputError(f"--texts must lie between 1 and {most:,}, not {options.texts:,}.")
+    checkpoint = lab.load_checkpoint(options.model)
     tokenizer = checkpoint.tokenizer
     if options.corpus:
         name, texts = ", ".join(options.corpus), corpus_texts(read_documents(options.corpus), options.texts)
     else:
         suited = suited_corpus(tokenizer)
         name, texts = CORPORA[suited], sample_texts(suited, options.texts)
-    index = index_corpus(checkpoint, texts, name=name, neurons=bool(options.neuron))
+    index = lab.interpret.index_corpus(checkpoint, texts, name=name, neurons=bool(options.neuron))
     layers, heads = index.metrics["content"].shape
     chosen: dict[str, Any] = {}
     text: list[str] = []
@@ -167,12 +141,12 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
         place = place_of(options.neuron, *index.neurons.shape[:2])
         chosen = neuron_examples_body(index, tokenizer, *place)
         text = [f"Active (above 0) at {chosen['active']:.0%} of tokens:", *examples_text(chosen["examples"])]
-        if promoted := promoted_tokens(checkpoint, index, *place):
+        if promoted := lab.interpret.promoted_tokens(checkpoint, index, *place):
             changes = {"promoted": promoted.promoted, "suppressed": promoted.suppressed}
             chosen |= changes
             for side, tokens in changes.items():
                 text += ["", f"{side}: " + ", ".join(f"{token} {change:+.3f}" for token, change in tokens)]
-    roles = head_roles(index)
+    roles = lab.interpret.head_roles(index)
     metrics = {name: values.round(5).tolist() for name, values in index.metrics.items()}
     body = {"corpus": name, "texts": len(index.texts), "tokens": index.tokens, "roles": roles, "metrics": metrics}
     if chosen:
@@ -188,14 +162,13 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
 def probe_layers_command(options: argparse.Namespace) -> Result:
     """Read labels off each layer by linear probes, next to control labels and to random weights."""
     from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS, sentences_of_file
-    from bertviz_lab.interpret import probe_layers, untrained
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     if options.task not in PROBING_TASKS:
         raise InputError(f"--task is one of {', '.join(PROBING_TASKS)}, not {options.task!r}.")
     sentences = sentences_of_file(options.data) if options.data else PROBING_TASKS[options.task].read()
-    checkpoint = load_checkpoint(options.model)
-    probes, random = (probe_layers(each, sentences) for each in (checkpoint, untrained(checkpoint)))
+    checkpoint = lab.load_checkpoint(options.model)
+    models = (checkpoint, lab.interpret.untrained(checkpoint))
+    probes, random = (lab.interpret.probe_layers(each, sentences) for each in models)
     columns = {
         "accuracy": probes.accuracy,
         "control": probes.control,
@@ -227,19 +200,17 @@ def findings_command(options: argparse.Namespace) -> Result:
     """Explain one prediction in five sentences, each with what it does not show."""
     from bertviz_lab.data.samples.corpus_texts import CORPORA, sample_texts, suited_corpus
     from bertviz_lab.figures.findings import findings_payload, findings_text
-    from bertviz_lab.interpret import MOST_TEXTS, TunedLens, index_corpus, measure_findings
-    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder, load_checkpoint
-    from bertviz_lab.ui.components.standalone import standalone_page
+    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
 
-    checkpoint = load_checkpoint(options.model)
+    checkpoint = lab.load_checkpoint(options.model)
     suited = suited_corpus(checkpoint.tokenizer)
-    texts = sample_texts(suited, MOST_TEXTS)
-    index = index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=5e11)
-    tuned = TunedLens.load(checkpoint_folder(options.model), checkpoint)
-    report = measure_findings(checkpoint, options.text_a, options.text_b, index=index, tuned=tuned)
+    texts = sample_texts(suited, lab.interpret.MOST_TEXTS)
+    index = lab.interpret.index_corpus(checkpoint, texts, name=CORPORA[suited], neurons=False, operations=5e11)
+    tuned = lab.interpret.TunedLens.load(checkpoint_folder(options.model), checkpoint)
+    report = lab.interpret.measure_findings(checkpoint, options.text_a, options.text_b, index=index, tuned=tuned)
     payload = findings_payload(report)
     if options.out:
-        write_file(Path(options.out), standalone_page("findings", "Findings", payload).encode())
+        write_file(Path(options.out), lab.show.findings(report).page.encode())
     body = json.loads(payload)
     short = [{name: item[name] for name in ("sentence", "caveat")} for item in body["items"]]
     return Result({"title": body["title"], "text": body["text"], "findings": short}, findings_text(body))
@@ -259,7 +230,6 @@ def tokenize_command(options: argparse.Namespace) -> Result:
 
 def influence_command(options: argparse.Namespace) -> Result:
     """Rank the training sentences that taught a prediction, by TracIn over snapshots and by BM25."""
-    from bertviz_lab.interpret import choose_target, encode_inputs, training_influence
     from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
     from bertviz_lab.training.runs.snapshot_reader import open_snapshots
     from bertviz_lab.training.runs.training_text import read_training_text
@@ -268,14 +238,16 @@ def influence_command(options: argparse.Namespace) -> Result:
     snapshots = open_snapshots(folder)
     text = read_training_text(folder, snapshots.tokenizer)
     last = snapshots.open(snapshots.steps()[-1])
-    ranking = training_influence(
+    inputs = lab.interpret.encode_inputs(last, options.text)
+    target = lab.interpret.choose_target(last, inputs, choice=options.choice)
+    ranking = lab.interpret.training_influence(
         snapshots.open,
         snapshots.steps(),
         text.sentences,
         options.text,
         counts=text.counts,
         learning_rate=text.learning_rate,
-        target=choose_target(last, encode_inputs(last, options.text), choice=options.choice),
+        target=target,
     )
     rankings = {
         "helpful": (ranking.helpful(options.top_k), ranking.tracin),

@@ -8,7 +8,7 @@ import signal
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
 
@@ -122,6 +122,13 @@ def order_in_groups(keys: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArr
 def padded_width(lengths: NDArray[np.int64]) -> int:
     """Return the longest length, rounded up to what matrix kernels like."""
     return -(-int(lengths.max()) // _MULTIPLE) * _MULTIPLE
+
+
+def padded_rows(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
+    """Return rows of numbers as a matrix, (rows, longest) of int64, and where it has something of them, as a mask."""
+    table = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], True, filler)
+    lengths = torch.tensor([len(row) for row in rows])
+    return table, torch.arange(table.shape[1]) < lengths[:, None]
 
 
 class ProcessStream(Iterator[BatchT]):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.utils.rnn import pad_sequence
 
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
     analysis,
@@ -166,9 +166,7 @@ def pooled_vectors(
     while order:
         size = variants_per_batch(len(encodings[order[-1]]))
         batch, order = order[-size:], order[:-size]
-        ids = [torch.tensor(encodings[index].ids) for index in batch]
-        mask_BL = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
-        ids_BL = pad_sequence(ids, batch_first=True, padding_value=checkpoint.tokenizer.pad_id)
+        ids_BL, mask_BL = padded_rows([encodings[index].ids for index in batch], checkpoint.tokenizer.pad_id)
         out = backbone(checkpoint)(ids_BL, mask_BL, output_hidden_states=True)
         vectors[batch] = pool(out.hidden_states[layer].float(), mask_BL, pooling)
     return vectors

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.data.probes.probing_tasks import MASK, LabeledSentence
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing, part_of
@@ -155,11 +155,8 @@ def _hidden_states(
     size = max(1, _TOKENS_AT_ONCE // width)
     for start in range(0, len(encoded), size):
         batch = encoded[start : start + size]
-        ids = np.full((len(batch), max(len(ids) for ids, _ in batch)), checkpoint.tokenizer.pad_id)
-        for row, (of_sentence, _) in zip(ids, batch, strict=True):
-            row[: len(of_sentence)] = of_sentence
-        mask = np.array([[at < len(of) for at in range(ids.shape[1])] for of, _ in batch], dtype=np.int64)
-        out = backbone(checkpoint)(torch.from_numpy(ids), torch.from_numpy(mask), output_hidden_states=True)
+        inputs = padded_rows([ids for ids, _ in batch], checkpoint.tokenizer.pad_id)
+        out = backbone(checkpoint)(*inputs, output_hidden_states=True)
         rows = [row for row, (_, places) in enumerate(batch) for _ in places]
         columns = [place for _, places in batch for place in places]
         for of_layer, state in zip(states, out.hidden_states, strict=True):

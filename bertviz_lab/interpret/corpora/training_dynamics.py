@@ -16,8 +16,10 @@ from bertviz_lab.tokenization import Encoding, Tokenizer, token_text
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.growth import joined_layers
 
-#: Maximum number of masked tokens that are analyzed; number of groups in which the words are masked for their losses.
-MAX_MASKS, _GROUPS = 6, 7
+#: Maximum number of masked tokens that are analyzed.
+MAX_MASKS = 6
+_TOP_K = 8  # candidates of a masked token
+_GROUPS = 7  # in which the words are masked for their losses
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,6 @@ def analyze_snapshot(
     *,
     tracked: Sequence[int] = (),
     projected: Sequence[int] = (),
-    top_k: int = 8,
 ) -> SnapshotAnalysis:
     """Analyze a text with one model.
 
@@ -99,7 +100,7 @@ def analyze_snapshot(
         windows=checkpoint.config.windows,
         joined=joined_layers(model),
         heads=head_metrics(attentions, encoding),
-        masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if "token" in kinds else (),
+        masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked) if "token" in kinds else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if "token" in kinds else None,
         labels=predictions.classify_vector(checkpoint, read) if "label" in kinds else (),
@@ -110,7 +111,7 @@ def analyze_snapshot(
 
 
 def _masked_tokens(
-    checkpoint: Checkpoint, encoding: Encoding, states_SLD: torch.Tensor, tracked: Sequence[int], top_k: int
+    checkpoint: Checkpoint, encoding: Encoding, states_SLD: torch.Tensor, tracked: Sequence[int]
 ) -> tuple[MaskedToken, ...]:
     """Return the predictions at each [MASK] from the hidden states of all layers, (layers + 1, tokens, hidden)."""
     tokenizer = checkpoint.tokenizer
@@ -119,9 +120,8 @@ def _masked_tokens(
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
         lens = tuple(predictions.candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV)
         asked = tuple(predictions.ranked(tokenizer, rows_SV[-1], token) for token in tracked)
-        masked_tokens.append(
-            MaskedToken(position, predictions.candidates_of(tokenizer, rows_SV[-1], top_k), asked, lens)
-        )
+        candidates = predictions.candidates_of(tokenizer, rows_SV[-1], _TOP_K)
+        masked_tokens.append(MaskedToken(position, candidates, asked, lens))
     return tuple(masked_tokens)
 
 

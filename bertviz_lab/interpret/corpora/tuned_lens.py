@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, analysis, backbone, forward_operations, nothing, part_of
 from bertviz_lab.interpret.targets import head_logits, require_head
@@ -198,18 +199,11 @@ def _masked_states(
     states: list[list[Tensor]] = [[] for _ in range(checkpoint.config.num_hidden_layers + 1)]
     count = 0
     for batch in _batches(rng.permutation(len(sentences)), sentences, longest):
-        width = max(map(len, batch)) + 2
-        ids, mask = np.full((len(batch), width), tokenizer.pad_id), np.zeros((len(batch), width), np.int64)
-        rows: list[int] = []
-        places: list[int] = []
-        for row, sentence in enumerate(batch):
-            ids[row, : len(sentence) + 2] = [tokenizer.cls_id, *sentence, tokenizer.sep_id]
-            mask[row, : len(sentence) + 2] = 1
-            masked = 1 + rng.choice(len(sentence), max(1, round(_MASKED * len(sentence))), replace=False)
-            ids[row, masked] = tokenizer.mask_id
-            rows += [row] * len(masked)
-            places += masked.tolist()
-        out = backbone(checkpoint)(torch.from_numpy(ids), torch.from_numpy(mask), output_hidden_states=True)
+        ids, mask = padded_rows([[tokenizer.cls_id, *row, tokenizer.sep_id] for row in batch], tokenizer.pad_id)
+        masked = [1 + rng.choice(len(row), max(1, round(_MASKED * len(row))), replace=False) for row in batch]
+        rows, places = np.repeat(np.arange(len(batch)), [*map(len, masked)]), np.concatenate(masked)
+        ids[rows, places] = tokenizer.mask_id
+        out = backbone(checkpoint)(ids, mask, output_hidden_states=True)
         for of_layer, state in zip(states, out.hidden_states, strict=True):
             of_layer.append(state[rows, places].float())
         count += len(rows)

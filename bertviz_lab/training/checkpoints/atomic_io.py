@@ -59,11 +59,15 @@ def write_json(path: Path, body: Any, durable: bool = True) -> None:
     write_bytes(path, strict_json.dumps(body, indent=2, ensure_ascii=False).encode(), durable)
 
 
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file; None where there is none that can be read."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file; an empty one where there is none that can be read."""
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        return body if isinstance(body := json.loads(path.read_text(encoding="utf-8")), dict) else {}
-    return {}
+    return body if isinstance(body := read_json(path), dict) else {}
 
 
 @contextmanager

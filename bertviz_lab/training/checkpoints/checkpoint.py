@@ -220,14 +220,8 @@ def shipped_models() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
 
 
-def checkpoint_folder(
-    source: str, download: bool = True, *, token: bool | None = None, revision: str | None = None
-) -> Path:
-    """Return where the files of a model are, of a run those of its newest; `source` as for `load_checkpoint`.
-
-    `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for. `revision` is a
-    commit of the hub, the newest where it is None.
-    """
+def checkpoint_folder(source: str, download: bool = True) -> Path:
+    """Return where the files of a model are, of a run those of its newest; `source` as for `load_checkpoint`."""
     if not source.strip():
         raise InputError("Name a model: a folder, a shipped model, or a Hugging Face hub id.")
     folder = Path(source)
@@ -241,12 +235,16 @@ def checkpoint_folder(
     if source in shipped_models():
         return SHIPPED / source
     if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", source) and ".." not in source and not folder.exists():
-        return hub_folder(source, download, token=token, revision=revision)
+        return hub_folder(source, download)
     raise InputError(f"There is no model folder {source[:200]!r}.")
 
 
 def hub_folder(repo: str, download: bool = True, *, token: bool | None = None, revision: str | None = None) -> Path:
-    """Return the folder of a hub model in the local cache, downloaded if it is not there and this machine is online."""
+    """Return the folder of a hub model in the local cache, downloaded if it is not there and this machine is online.
+
+    `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for. `revision` is a
+    commit of the hub, the newest where it is None.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 

@@ -5,13 +5,12 @@ normalization to length 1. Of a model with any other module it opens the encoder
 embeddings, because they would be other vectors than the published ones.
 """
 
-import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from bertviz_lab.training.checkpoints.atomic_io import read_object
+from bertviz_lab.training.checkpoints.atomic_io import read_json, read_object
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
@@ -59,15 +58,15 @@ def write_sentence_transformers_files(
 
 def read_sentence_modules(folder: Path) -> SentenceModules | None:
     """Return what the folder's `modules.json` asks for; None where it is not a sentence-transformers model."""
-    modules = _read_json(folder / "modules.json")
+    modules = read_json(folder / "modules.json")
     if not isinstance(modules, list):
-        body = _read_json(folder / _POOLING_FILE)
+        body = read_json(folder / _POOLING_FILE)
         return _pooling(body) if body is not None else None
     described, normalize = None, False
     for module in modules:
         kind = str(module.get("type", "")).rpartition(".")[2] if isinstance(module, dict) else ""
         if kind == "Pooling" and described is None:
-            described = _pooling(_read_json(folder / str(module.get("path", "")) / "config.json"))
+            described = _pooling(read_json(folder / str(module.get("path", "")) / "config.json"))
         elif kind == "Normalize":
             normalize = True
         elif kind != "Transformer":
@@ -93,9 +92,3 @@ def read_max_seq_length(folder: Path) -> int | None:
     """Return the tokens that a model of sentence embeddings truncates texts to; None where no file says so."""
     length = read_object(folder / _LENGTH_FILE).get("max_seq_length")
     return length if isinstance(length, int) and 8 <= length <= 1_000_000 else None
-
-
-def _read_json(path: Path) -> Any:
-    """Return the content of a JSON file; None where there is none that can be read."""
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        return json.loads(path.read_text(encoding="utf-8"))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from bertviz_lab.config import BertConfig
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
 from bertviz_lab.model.heads import token_logits
 from bertviz_lab.tokenization import Encoding, Tokenizer
@@ -109,10 +110,3 @@ def _nats(model: nn.Module, passages: Sequence[MaskedPassage], piece: int, token
     logits_BPV = token_logits(model(ids, mask, torch.zeros_like(ids), masked_positions=places))
     logits_NV = logits_BPV[[row for row, _ in rows], [place for _, place in rows]]
     return float(nn.functional.cross_entropy(logits_NV.float(), answers, reduction="sum"))
-
-
-def padded_rows(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
-    """Return rows as a matrix (rows, longest) of int64, and where it has something of them."""
-    table = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], True, filler)
-    lengths = torch.tensor([len(row) for row in rows])
-    return table, torch.arange(table.shape[1]) < lengths[:, None]

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from http.client import HTTPException
@@ -61,9 +61,9 @@ class Notifier:
             _shape_and_url(self.webhook)
 
     @classmethod
-    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+    def of_environment(cls) -> Self:
         """Return the one that BERTVIZ_LAB_NOTIFY and BERTVIZ_LAB_NOTIFY_COMMAND name."""
-        return cls(*(environment.get(name, "") for name in NOTIFY_VARIABLES))
+        return cls(*(os.environ.get(name, "") for name in NOTIFY_VARIABLES))
 
     @property
     def environment(self) -> dict[str, str]:
