@@ -108,7 +108,7 @@ def read_minimal_pairs(
     """Return the pairs of files, folders, zips and patterns, by phenomenon. Raises `InputError` naming the record.
 
     A file has BLiMP's records in JSON Lines, or is a table with the columns `good`, `bad` and, if there are several,
-    `phenomenon`; without such a header these are its first columns.
+    `phenomenon`; without such a header these are its first columns. A pair of equal sentences is kept: BLiMP has seven.
     """
     notes = ReadingNotes()
     sources = find_sources(paths, notes, max_bytes, _FILES)
@@ -155,8 +155,6 @@ def _pair_of_record(record: Any, where: str) -> MinimalPair:
             raise InputError(f"{where} has no text in the field {quoted(field)}; a minimal pair needs it.")
         texts.append(text.strip())
     good, bad, phenomenon = texts
-    if good == bad:
-        raise InputError(f"{where} has the same sentence as {quoted(_GOOD)} and {quoted(_BAD)}; correct one of them.")
     return _pair(phenomenon, good, bad)
 
 
