@@ -124,6 +124,12 @@ class PretrainConfig(TrainingConfig):
         "Causal-LM warm-up (fraction)",
         "Fraction at the start that trains next-token prediction; 0 trains MLM only",
     )
+    causal_detour: Annotated[float, 0.0, 0.9] = sequences(
+        0.0,
+        "Causal-LM detour (fraction)",
+        "With --init-from: fraction at the start that trains next-token prediction before MLM goes on",
+        by=COMMAND,
+    )
     mask_probability: Annotated[float, 0.01, 0.9] = sequences(
         0.3, "Masking probability", "Fraction of the tokens selected for prediction (the paper: 0.15)"
     )
@@ -269,6 +275,8 @@ class PretrainConfig(TrainingConfig):
             raise InputError("`add_vocabulary` adds to the vocabulary of a model that is trained on: use `init_from`.")
         if self.add_vocabulary.lstrip("-").isdecimal() and not 1 <= int(self.add_vocabulary) <= _MOST_ADDED:
             raise InputError(f"`add_vocabulary` is a number between 1 and {_MOST_ADDED:,}, or a file of words.")
+        if self.causal_detour and (not self.init_from or self.teacher):
+            raise InputError("`causal_detour` is for a model that is trained on: use `init_from`, or `causal_share`.")
         if self.width_factor > 1 and not self.init_from:
             raise InputError("`width_factor` makes a trained model wider; name it with `init_from`.")
         if 0 < self.short_seq_len < SHORTEST_SEQUENCE:

@@ -141,8 +141,11 @@ class Phase:
 
 
 def causal_share(config: PretrainConfig) -> float:
-    """Return the fraction of a run that is causal-LM warm-up, which only an MLM from random weights has."""
-    return config.causal_share if config.starts_from_scratch else 0.0
+    """Return the fraction of a run that is causal first: the warm-up of an MLM from random weights, or a detour.
+
+    Source: a detour in continued pretraining, Touchent and de la Clergerie 2026.
+    """
+    return config.causal_share if config.starts_from_scratch else config.causal_detour
 
 
 def shallow_share(config: PretrainConfig) -> float:

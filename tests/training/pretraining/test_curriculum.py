@@ -36,6 +36,7 @@ SHORT = {"short_seq_len": 8, "short_share": 0.5}
         ({"causal_share": 0.0, **SHORT}, [(0.5, False, 8, 8), (1.0, False, 16, 4)]),
         ({"causal_share": 0.2, **SHORT}, [(0.2, True, 8, 8), (0.5, False, 8, 8), (1.0, False, 16, 4)]),
         ({"causal_share": 0.3, **SHORT, "init_from": "wiki-tiny"}, [(1.0, False, 16, 4)]),  # needs no easy start
+        ({"causal_detour": 0.3, "init_from": "wiki-tiny"}, [(0.3, True, 16, 4), (1.0, False, 16, 4)]),
     ],
 )
 def test_a_run_is_causal_first_and_short_examples_come_in_larger_batches(changes, parts, tokenizer):
