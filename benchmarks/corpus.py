@@ -34,7 +34,7 @@ def find_text() -> Text:
     folder = Path(os.environ.get("BERTVIZ_LAB_DATA") or beside) / "wiki_en"
     if (folder / "train.txt").is_file():
         return Text("wiki_en", folder / "train.txt", folder / "valid.txt")
-    folder = _cache() / "made-up"
+    folder = cache() / "made-up"
     if not (folder / "valid.txt").is_file():
         folder.mkdir(parents=True, exist_ok=True)
         _make_up(folder / "train.txt", 20_000_000, seed=0)
@@ -42,9 +42,24 @@ def find_text() -> Text:
     return Text("made-up text", folder / "train.txt", folder / "valid.txt")
 
 
+def with_simple_text(text: Text) -> Text:
+    """The same with simple text and dialogue: captions of pictures (Multi30k), five a document, and 20 MB of novels."""
+    data, folder = text.train.parent.parent, cache() / f"{text.train.parent.name}-simple"
+    if not (folder / "train.txt").is_file():
+        captions = [
+            (data / f"multi30k_captions/train.{n}.en").read_text(encoding="utf-8").splitlines() for n in range(1, 6)
+        ]
+        novels = (data / "classic_books/train_60mb.txt").read_text(encoding="utf-8")[:20_000_000]
+        pictures = "\n\n".join("\n".join(lines) for lines in zip(*captions, strict=True))
+        folder.mkdir(parents=True, exist_ok=True)
+        parts = (text.train.read_text(encoding="utf-8"), pictures, novels)
+        (folder / "train.txt").write_text("\n\n".join(parts), encoding="utf-8")
+    return Text(f"{text.name} and simple text", folder / "train.txt", text.valid)
+
+
 def tokenized(path: Path, tokenizer: Tokenizer, characters: int = VOCABULARY_CHARACTERS) -> TokenizedCorpus:
     """The start of a text as token ids; kept for the next measurement."""
-    folder = _cache() / f"{path.parent.name}-{path.stem}-{characters}-{tokenizer.fingerprint}"
+    folder = cache() / f"{path.parent.name}-{path.stem}-{characters}-{tokenizer.fingerprint}"
     if (folder / "corpus.json").is_file():
         with contextlib.suppress(InputError):  # written by another version of the lab
             return TokenizedCorpus.open(folder)
@@ -58,7 +73,7 @@ def learnt_tokenizer(path: Path, vocab_size: int) -> Tokenizer:
 
 def tokenizer_folder(path: Path, vocab_size: int) -> Path:
     """Where that vocabulary is kept."""
-    folder = _cache() / f"{path.parent.name}-{path.stem}-{vocab_size}"
+    folder = cache() / f"{path.parent.name}-{path.stem}-{vocab_size}"
     if not (folder / "done").is_file():
         sentences = (s for document in _documents(path, VOCABULARY_CHARACTERS) for s in document.sentences)
         Tokenizer.train(sentences, vocab_size=vocab_size).save(folder)
@@ -66,7 +81,8 @@ def tokenizer_folder(path: Path, vocab_size: int) -> Path:
     return folder
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """Where texts, vocabularies, token ids and interrupted runs are kept between measurements."""
     return Path(tempfile.gettempdir()) / "bertviz-lab-benchmarks"
 
 

@@ -2,17 +2,20 @@
 
     python -m benchmarks.recipe_sweep --seconds 90s
     python -m benchmarks.recipe_sweep --preset mini --seconds 300s --only "30% masked"
+    nohup nice python -m benchmarks.recipe_sweep --preset mini --seconds 3600s --only "30% masked" &
     python -m benchmarks.recipe_sweep --table --keep
 
 The first call runs the variants of `benchmarks/recipes/variants.py` one after another: three seeds of the base, one of
-every other, then another of those that lead. A finished run is a line of
-`benchmarks/results/recipe_sweep.jsonl`; called again after an interruption, it goes on with those that are missing.
+every other, then another of those that lead. A finished run is a line of `benchmarks/results/recipe_sweep.jsonl`.
+Called again after an interruption, it goes on in the run that was interrupted, at most a minute of its clock earlier,
+and with those that are missing.
 """
 
 import json
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import count, islice
 from typing import Any
 
 import torch
@@ -20,12 +23,15 @@ import torch
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import RESULTS, arguments, machine, report
 from benchmarks.recipes.scores import (
+    blimp_accuracy,
+    glue_scores,
     held_out_passages,
+    missing_data,
     sentiment_probe,
     unigram_bits_per_character,
 )
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import EVERYTHING, train
+from benchmarks.recipes.training import EVERYTHING, state_file, train
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant, suited
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
@@ -64,13 +70,15 @@ def as_json(variant: Variant) -> dict[str, Any]:
 def pending(runs: Sequence[dict[str, Any]], variants: Sequence[Variant] = VARIANTS) -> Iterator[tuple[Variant, int]]:
     """The variants and seeds that have no run yet, the most telling first."""
     scores: dict[str, list[float]] = {}
+    unjudged = {run["seed"] for run in runs if run["variant"]["name"] == BASE.name and "blimp" not in run}
+    base_seeds = islice((seed for seed in count() if seed not in unjudged), _BASE_SEEDS)
     for run in runs:
         if run["bits_per_character"] is not None:
             scores.setdefault(run["variant"]["name"], []).append(run["bits_per_character"])
     means = {name: statistics.fmean(values) for name, values in scores.items()}
     ranked = sorted((variant for variant in variants if variant.name in means), key=lambda v: means[v.name])
     leaders = [variant for variant in ranked if variant is not BASE][:_LEADERS]
-    wanted = [(BASE, seed) for seed in range(_BASE_SEEDS)] + [(variant, 0) for variant in variants]
+    wanted = [(BASE, seed) for seed in base_seeds] + [(variant, 0) for variant in variants]
     wanted += [(variant, seed) for seed in range(_LEADERS_SEEDS) for variant in leaders]
     done = {(run["variant"]["name"], run["seed"]) for run in runs}
     for variant, seed in dict.fromkeys((variant.name, seed) for variant, seed in wanted):
@@ -96,6 +104,8 @@ def run_one(variant: Variant, seed: int, setting: dict[str, Any]) -> dict[str, A
         "reference_seconds": round(trained.reference_seconds, 5),
         "bits_per_character": None if bits is None else round(bits, 5),
         "sentiment": sentiment_probe(model, tokenizer),
+        "blimp": blimp_accuracy(model, tokenizer) if predicts else None,
+        **glue_scores(model, tokenizer),
         "machine": at,
     }
 
@@ -117,10 +127,11 @@ def sweep(setting: dict[str, Any], names: Sequence[str]) -> None:
         RUNS.parent.mkdir(exist_ok=True)
         with RUNS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(run) + "\n")
+        state_file(variant, seed, setting).unlink(missing_ok=True)
         print(
             f"{variant.name} (seed {seed}): {run['steps']} steps, {run['tokens']} tokens, {run['cpu_seconds']} CPU s, "
             f"reference {1e3 * run['reference_seconds']:.1f} ms, bits per character {run['bits_per_character']}, "
-            f"SST-2 {run['sentiment']}",
+            f"SST-2 probe {run['sentiment']}, BLiMP {run['blimp']}, SST-2 {run['sst2']}, STS-B {run['stsb']}",
             flush=True,
         )
 
@@ -143,6 +154,8 @@ def main() -> None:
         "precision": given.precision,
     }
     torch.set_num_threads(1)
+    if sentence := missing_data():
+        print(sentence, flush=True)
     sweep(setting, given.only)
 
 

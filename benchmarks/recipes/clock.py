@@ -43,15 +43,18 @@ class ReferenceStep:
 
 
 class Clock:
-    """Seconds of a run: CPU seconds of all threads of this process, in terms of the fixed step."""
+    """Seconds of a run: CPU seconds of all threads of this process, in terms of the fixed step.
 
-    def __init__(self, reference: ReferenceStep) -> None:
+    A run that goes on after an interruption begins with its `seconds` and `cpu_seconds` so far.
+    """
+
+    def __init__(self, reference: ReferenceStep, seconds: float = 0.0, cpu_seconds: float = 0.0) -> None:
         self._reference = reference
         for _ in range(3):  # the first steps allocate memory
             reference.cpu_seconds()
         self.timings = [reference.cpu_seconds() for _ in range(_TIMINGS)]
         self._recent = deque(self.timings, _TIMINGS)
-        self.cpu_seconds, self._seconds = 0.0, 0.0
+        self.cpu_seconds, self._seconds = cpu_seconds, seconds
         self._last = self._timed = time.process_time()
 
     def read(self) -> float:

@@ -1,26 +1,54 @@
-"""What a model is worth, whatever its vocabulary: bits per character of held-out words, and a probe of its vectors."""
+"""What a model is worth, whatever its vocabulary: held-out words, a probe of its vectors, grammar and fine-tuning.
 
+Nothing here reads what the lab reports its models on: of BLiMP a fixed fifth decides, and the examples of GLUE are held
+out of its training sets.
+"""
+
+import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from benchmarks.task_datasets import folder as data_folder
-from bertviz_lab.data.batches import padded_rows
+from bertviz_lab.data.batches import batches_by_length, padded_rows
 from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.probes.probe_sets import read_minimal_pairs
+from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.hardware import choose_hardware
+from bertviz_lab.training.loop.optim import default_learning_rate, lr_schedule
 from bertviz_lab.training.pretraining.word_scores import masked_passages
 
 _PASSAGES, _CHARACTERS = 800, 350  # passages of about so many characters: 128 tokens of a small vocabulary
 _SHARE = 0.15  # of a passage's words that are masked
 _BATCH = 32
 _FITTED, _SCORED = 6_000, 4_000  # phrases of SST-2's training set
+_EVERY = 5  # of the pairs of BLiMP, and of the pairs of STS-B that are held out
+_LONG, _SENTENCES, _PHRASES = 20, 2_000, 8_000  # words of SST-2's held-out sentences, their number, shorter ones
+
+
+#: Where the data of each score lies in the folder of data.
+_FILES = {"BLiMP": "blimp", "SST-2": "sst2_glue/train.tsv", "STS-B": "stsb/stsb-en-train.csv"}
+
+
+def missing_data() -> str:
+    """Return a sentence about the data that is not at hand; "" where all is."""
+    missing = [name for name, file in _FILES.items() if not (data_folder() / file).exists()]
+    if not missing:
+        return ""
+    return (
+        f"{data_folder()} lacks {', '.join(missing)}, whose columns stay empty; BERTVIZ_LAB_DATA names another folder."
+    )
 
 
 def held_out_passages(path: Path, passages: int = _PASSAGES) -> list[str]:
@@ -50,7 +78,7 @@ def unigram_bits_per_character(counts: np.ndarray, tokenizer: Tokenizer, texts: 
 def sentiment_probe(model: nn.Module, tokenizer: Tokenizer) -> float | None:
     """Accuracy of a logistic regression on the mean vectors of phrases: SST-2's training set, of which a part is held
     out. None where the data is not at hand."""
-    path = data_folder() / "sst2_glue" / "train.tsv"
+    path = data_folder() / _FILES["SST-2"]
     if not path.is_file():
         return None
     lines = path.read_text(encoding="utf-8").splitlines()[1 : 1 + _FITTED + _SCORED]
@@ -71,3 +99,113 @@ def _vectors(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> It
         )
         hidden_BLD = backbone(ids, mask, torch.zeros_like(ids)).last_hidden_state
         yield ((hidden_BLD * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)).numpy()
+
+
+def blimp_accuracy(model: nn.Module, tokenizer: Tokenizer) -> float | None:
+    """Return the share of every fifth pair of BLiMP of which a model prefers the acceptable sentence.
+
+    The other pairs decide nothing, so that what is chosen here can be scored on them. None where the data is not at
+    hand.
+    """
+    folder = data_folder() / _FILES["BLiMP"]
+    if not folder.is_dir():
+        return None
+    config: Any = model.config
+    pairs = read_minimal_pairs(folder)[::_EVERY]
+    return score_minimal_pairs(Checkpoint(model, tokenizer, config), pairs, threads=1).accuracy
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Texts or pairs of texts, and for each a target between 0 and 1."""
+
+    texts: Sequence[tuple[str, str | None]]
+    targets: np.ndarray
+
+
+def sentiment_examples() -> tuple[Examples, Examples] | None:
+    """Return phrases of SST-2's training set to train on, and long ones that contain none of them; None without it."""
+    path = data_folder() / _FILES["SST-2"]
+    if not path.is_file():
+        return None
+    rows = [line.rsplit("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    sentences = [row for row in rows if len(row[0].split()) >= _LONG]
+    held_out = sentences[:: len(sentences) // _SENTENCES]
+    joined = "\n".join(text for text, _ in held_out)
+    phrases = (row for row in rows if len(row[0].split()) < _LONG and row[0].strip() not in joined)
+    return _examples([row for row, _ in zip(phrases, range(_PHRASES), strict=False)]), _examples(held_out)
+
+
+def similarity_examples() -> tuple[Examples, Examples] | None:
+    """Return STS-B's training pairs without every fifth, and these; None where the data is not at hand."""
+    path = data_folder() / _FILES["STS-B"]
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    held_out = rows[::_EVERY]
+    del rows[::_EVERY]
+    return _examples(rows, 5.0), _examples(held_out, 5.0)
+
+
+def _examples(rows: Sequence[Sequence[str]], largest: float = 1.0) -> Examples:
+    texts = [(row[0], row[1] if len(row) > 2 else None) for row in rows]
+    return Examples(texts, np.array([float(row[-1]) / largest for row in rows], dtype=np.float32))
+
+
+def glue_scores(model: nn.Module, tokenizer: Tokenizer) -> dict[str, float | None]:
+    """Return the accuracy on SST-2 and Spearman's correlation on STS-B after fine-tuning; None for data not at hand.
+
+    Of GLUE's five small tasks these two separate models best for their cost, see the table of the results.
+    """
+    scores: dict[str, float | None] = {"sst2": None, "stsb": None}
+    if sentiment := sentiment_examples():
+        predicted = fine_tuned_predictions(model, tokenizer, *sentiment)
+        scores["sst2"] = float(((predicted > 0) == (sentiment[1].targets > 0.5)).mean())
+    if similarity := similarity_examples():
+        scores["stsb"] = float(
+            spearmanr(fine_tuned_predictions(model, tokenizer, *similarity), similarity[1].targets)[0]
+        )
+    return scores
+
+
+def fine_tuned_predictions(
+    model: nn.Module, tokenizer: Tokenizer, train: Examples, held_out: Examples, *, epochs: int = 3, seed: int = 0
+) -> np.ndarray:
+    """Return a logit of each held-out example after fine-tuning by binary cross-entropy; the model stays as it was.
+
+    A linear layer reads the mean of the last hidden states, and all weights are trained.
+    """
+    torch.manual_seed(seed)
+    rng, config, backbone = np.random.default_rng(seed), model.config, model.bert  # type: ignore[assignment]
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    hardware = choose_hardware("auto", threads=1)
+    head = nn.Linear(config.hidden_size, 1)
+    optimizer = torch.optim.AdamW([*backbone.parameters(), *head.parameters()], weight_decay=0.01)
+    encoded = [[tokenizer.encode(*texts, max_length=128) for texts in part.texts] for part in (train, held_out)]
+    lengths = np.array([len(encoding) for encoding in encoded[0]])
+
+    def logits(encodings: Sequence[Any]) -> Any:
+        ids, mask = padded_rows([encoding.ids for encoding in encodings], tokenizer.pad_id)
+        segments, _ = padded_rows([encoding.token_type_ids for encoding in encodings], 0)
+        with hardware.autocast():
+            hidden_BLD = backbone(ids, mask, segments).last_hidden_state.float()
+        return head((hidden_BLD * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))[:, 0]
+
+    steps, step = epochs * -(-len(lengths) // _BATCH), 0
+    for _ in range(epochs):
+        for rows in batches_by_length(lengths, _BATCH, rng):
+            step += 1
+            rate = default_learning_rate(config, finetuning=True) * lr_schedule(step / (steps + 1), 0.1)
+            optimizer.param_groups[0]["lr"] = rate
+            targets = torch.from_numpy(train.targets[rows])
+            nn.functional.binary_cross_entropy_with_logits(
+                logits([encoded[0][row] for row in rows]), targets
+            ).backward()
+            nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+    with torch.inference_mode():
+        parts = [logits(encoded[1][start : start + _BATCH]) for start in range(0, len(encoded[1]), _BATCH)]
+    model.load_state_dict(before)
+    return torch.cat(parts).numpy()

@@ -1,12 +1,15 @@
 """A run of a recipe for some seconds of the clock: the lab's own parts, and the few that are only tried here."""
 
+import hashlib
+import json
 import math
+import os
 import statistics
 import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from benchmarks.corpus import Text, tokenized, tokenizer_folder
+from benchmarks.corpus import Text, cache, tokenized, tokenizer_folder, with_simple_text
 from benchmarks.recipes.clock import Clock, ReferenceStep
 from benchmarks.recipes.embeddings import begin_with_sines, scale_rate, scale_words, untie_decoder
+from benchmarks.recipes.objectives import BagOfNextTokens, preferring_rare_tokens, varied, weigh_layers
 from benchmarks.recipes.variants import SHARED, Variant
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
@@ -36,14 +40,16 @@ from bertviz_lab.training.loop.optim import (
     parameter_groups,
     set_learning_rate,
 )
-from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, shallow_share, stages
+from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, Stage, shallow_share, stages
 from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.objective import PretrainingTask
+from bertviz_lab.training.pretraining.pretrain import CONTINUED
 from bertviz_lab.training.pretraining.setup import build_data, build_model_config, initial_model
 
 EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps
 _KEPT_EVERY = 0.01  # of the run: how far apart the latest weights are whose mean is taken
+_SAVED_EVERY = 60.0  # seconds of the clock
 _DECAY_FROM = 0.8  # of the run, where a constant rate begins to fall
 
 
@@ -81,14 +87,25 @@ class TrainedModel:
 
 
 def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> TrainedModel:
-    """Train a variant for the setting's seconds of the clock; tokenizing the text is not counted."""
+    """Train a variant for the setting's seconds of the clock; tokenizing the text is not counted.
+
+    Every minute of the clock, and at the end, the run is kept in `state_file`, from where the next call goes on.
+    """
     config = configuration(variant, text, seed, setting)
     seconds, precision = setting["seconds"], config.precision
     teacher = load_checkpoint(config.teacher) if config.teacher else None
-    tokenizer = teacher.tokenizer if teacher else Tokenizer.load(config.tokenizer)
-    corpus = _tokenized(text, tokenizer)
+    start = load_checkpoint(config.init_from) if config.init_from else None
+    given = teacher or start
+    tokenizer = given.tokenizer if given else Tokenizer.load(config.tokenizer)
+    corpus = _tokenized(with_simple_text(text) if variant.simple_text else text, tokenizer)
+    counts = corpus.counts(tokenizer.vocab_size)
     data = build_data(config, tokenizer, corpus)
-    model_config = build_model_config(config, data.objective, tokenizer, None, is_resumed=False)
+    training = varied(data.training, variant.causal_throughout)
+    if variant.prefers_rare_tokens:
+        training = preferring_rare_tokens(training, counts)
+    model_config = build_model_config(config, data.objective, tokenizer, start, is_resumed=False)
+    if variant.embedding_size:
+        model_config = model_config.replace(embedding_size=variant.embedding_size)
     if variant.shape:
         layers, hidden, heads = variant.shape
         model_config = model_config.replace(
@@ -96,19 +113,30 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
         )
     hardware = choose_hardware(precision, threads=1)
     torch.manual_seed(seed)
-    counts = corpus.counts(tokenizer.vocab_size)
-    model = initial_model(config, data.objective, model_config, counts, None, None, is_resumed=False).model
-    scale_words(model, variant.embedding_scale)
-    if variant.is_untied:
-        untie_decoder(model)
-    if variant.sinusoidal_positions:
-        begin_with_sines(model, variant.sinusoidal_positions)
-    peak = variant.rate * (config.learning_rate or default_learning_rate(model_config))
+    model = initial_model(config, data.objective, model_config, counts, start, None, is_resumed=False).model
+    change_model(model, variant)
+    bag = BagOfNextTokens(model) if variant.predicts_bags else None
+    default = default_learning_rate(model_config) * (CONTINUED if start else 1.0)
+    peak = variant.rate * (config.learning_rate or default)
     optimizers = optimizers_of(variant, model, config, peak)
-    done = 0.0
+    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(variant.averaging))
+    latest: deque[dict[str, Tensor]] = deque(maxlen=variant.latest)
+    steps = tokens = 0
+    done = saved = 0.0
+    file, position, so_far = state_file(variant, seed, setting), None, {"seconds": 0.0, "cpu_seconds": 0.0}
+    if file.is_file():
+        state = torch.load(file)
+        model.load_state_dict(state["model"])
+        average.load_state_dict(state["average"])
+        latest.extend(state["latest"])
+        for optimizer, kept in zip(optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(kept)
+        position, steps, tokens = DataPosition(**state["position"]), state["steps"], state["tokens"]
+        so_far = state["clock"]
+        done = saved = so_far["seconds"] / seconds
     on_longer = partial(extend_positions, model) if variant.continues_positions else lambda before, after: None
-    plan = changed(stages(config, data.training), variant.changes)
-    curriculum = Curriculum(plan, lambda: done, on_longer=on_longer)
+    plan = changed(stages(config, training), variant.changes)
+    curriculum = Curriculum(plan, lambda: done, position, on_longer=on_longer)
     with tempfile.TemporaryDirectory() as folder, closing(curriculum):
         task = PretrainingTask(
             model,
@@ -122,23 +150,27 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
             CheckpointManager(Path(folder) / "checkpoints", 1),
             SnapshotWriter(Path(folder) / "snapshots", 0),
             distillation=Distillation(teacher.model, config.distillation, config.temperature) if teacher else None,
-            stacking=ProgressiveStacking(model, shallow_share(config), lambda: done, is_new=True),
+            stacking=ProgressiveStacking(model, shallow_share(config), lambda: done, is_new=position is None),
         )
-        average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(variant.averaging))
-        latest: deque[dict[str, Tensor]] = deque(maxlen=variant.latest)
-        clock = Clock(ReferenceStep(precision))
-        steps = tokens = 0
+        clock = Clock(ReferenceStep(precision), **so_far)
         while done < 1.0:
             rate = peak * SCHEDULES[variant.schedule](min(0.999, done) or 0.002, config.warmup)
             set_learning_rate(optimizers, rate)
             batch = next(curriculum)
-            _step(task, batch, hardware, config.max_grad_norm)
+            _step(task, batch, hardware, config.max_grad_norm, bag)
             steps, tokens = steps + 1, tokens + batch.real_tokens
             if variant.averaging and steps % _AVERAGED_EVERY == 0:
                 average.update_parameters(model)
             before, done = done, clock.read() / seconds
             if variant.latest and int(done / _KEPT_EVERY) > int(before / _KEPT_EVERY):
                 latest.append({name: value.clone() for name, value in model.state_dict().items()})
+            if done >= min(1.0, saved + _SAVED_EVERY / seconds):
+                saved = done
+                state = {"model": model.state_dict(), "average": average.state_dict(), "latest": list(latest)}
+                state |= {"optimizers": [optimizer.state_dict() for optimizer in optimizers]}
+                so_far = {"seconds": done * seconds, "cpu_seconds": clock.cpu_seconds}
+                state |= {"steps": steps, "tokens": tokens, "clock": so_far}
+                _save(state | {"position": asdict(curriculum.position)}, file)
         if latest:
             model.load_state_dict({name: mean_of([weights[name] for weights in latest]) for name in latest[0]})
     return TrainedModel(
@@ -152,15 +184,38 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     )
 
 
+def change_model(model: nn.Module, variant: Variant) -> None:
+    """Change what a variant has other than the lab in a model before its first step."""
+    scale_words(model, variant.embedding_scale)
+    if variant.is_untied:
+        untie_decoder(model)
+    if variant.sinusoidal_positions:
+        begin_with_sines(model, variant.sinusoidal_positions)
+    if variant.weighs_layers:
+        weigh_layers(model)
+
+
+def state_file(variant: Variant, seed: int, setting: dict[str, Any]) -> Path:
+    """Return where a run is kept that is not scored yet."""
+    decisive = json.dumps([asdict(variant), seed, setting], sort_keys=True)
+    return cache() / f"recipe-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}.pt"
+
+
+def _save(state: dict[str, Any], file: Path) -> None:
+    fresh = file.with_suffix(".new")
+    torch.save(state, fresh)
+    os.replace(fresh, file)
+
+
 def mean_of(values: Sequence[Tensor]) -> Tensor:
     """The mean of tensors of one shape; of such as hold no weights, the last."""
     return torch.stack(list(values)).mean(0) if values[0].is_floating_point() else values[-1]
 
 
 def configuration(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> PretrainConfig:
-    """A variant's settings; but for a student, which has its teacher's, with a vocabulary learnt from the text."""
+    """A variant's settings, with a vocabulary learnt from the text unless it has that of another model."""
     settings = SHARED | {name: setting[name] for name in ("preset", "precision")} | variant.settings
-    if "teacher" not in settings:
+    if not {"teacher", "init_from"} & set(settings):
         settings["tokenizer"] = str(tokenizer_folder(text.train, settings.get("vocab_size", 8192)))
     return PretrainConfig.of_recipe(corpus=(str(text.train),), threads=1, seed=seed, **settings)
 
@@ -204,10 +259,14 @@ def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, fl
     return tuple(result)
 
 
-def _step(task: PretrainingTask, batch: Any, hardware: Hardware, max_grad_norm: float) -> None:
+def _step(
+    task: PretrainingTask, batch: Any, hardware: Hardware, max_grad_norm: float, bag: BagOfNextTokens | None
+) -> None:
     with hardware.autocast():
-        out = task.training_step(task.model, batch, measure=False)
-    hardware.backward(out.loss)
+        loss = task.training_step(task.model, batch, measure=False).loss
+        if bag and batch.causal:
+            loss = loss + bag.loss(batch)
+    hardware.backward(loss)
     clip_and_step(task.model, task.optimizers, max_grad_norm, hardware.scaler)
 
 

@@ -30,6 +30,12 @@ class Variant:
     is_untied: bool = False  # the decoder is a table of its own, which begins as the word embeddings
     embedding_scale: float = 1.0  # of the word embeddings at the start, relative to positions and segments
     embedding_rate: float = 1.0  # learning rate of the embedding tables, in terms of the others'
+    embedding_size: int = 0  # of word vectors that a matrix projects to the hidden size, as in ALBERT; 0: no matrix
+    causal_throughout: float = 0.0  # fraction of all batches that ask for the next token, besides the warm-up
+    prefers_rare_tokens: bool = False  # masks, which are as many as before
+    predicts_bags: bool = False  # in causal batches each position predicts the next few tokens in any order, too
+    weighs_layers: bool = False  # a layer reads a learned mixture of all before it
+    simple_text: bool = False  # captions and novels are added to the text
     averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
     latest: int = 0  # the model is the mean of so many sets of weights, 1% of the run apart, as in LAWA; 0 is none
     optimizer: str = ""  # one of pytorch-optimizer in place of the lab's, with the options that follow
@@ -115,6 +121,38 @@ VARIANTS = (
         "30% masked, few layers for 75%, causal for 20%, unigram bias (the lab's of today)",
         "together",
         {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2, "unigram_bias": True},
+    ),
+    Variant("half of all batches causal (GPT-BERT)", "causal throughout", {"causal_share": 0.0}, causal_throughout=0.5),
+    Variant(
+        "an eighth of all batches causal (GPT-BERT)",
+        "causal throughout",
+        {"causal_share": 0.0},
+        causal_throughout=0.125,
+    ),
+    Variant("warm-up, then an eighth causal", "causal throughout", causal_throughout=0.125),
+    Variant("rare tokens masked more often (frequency-informed)", "masking", prefers_rare_tokens=True),
+    Variant("15 to 40% of each text masked", "masking", {"mask_probability_to": 0.4}),
+    Variant("bag of next tokens in the causal warm-up", "objective", predicts_bags=True),
+    Variant("layers weighted (ELC-BERT)", "architecture", weighs_layers=True),
+    Variant("V 30,522, factorized to 64", "vocabulary", {"vocab_size": 30522}, embedding_size=64),
+    Variant("captions and novels added", "text", simple_text=True),
+    Variant("6 x 80", "shape", {"learning_rate": 2e-3}, only="tiny", shape=(6, 80, 5)),
+    Variant("8 x 64", "shape", {"learning_rate": 2e-3}, only="tiny", shape=(8, 64, 4)),
+    Variant("6 x 208", "shape", only="mini", shape=(6, 208, 4)),
+    Variant("8 x 176", "shape", only="mini", shape=(8, 176, 4)),
+    Variant(
+        "relations of wiki-mini distilled",
+        "distillation",
+        {"objective": "mlm", "teacher": "wiki-mini", "distillation": "relations"},
+        only="tiny",
+    ),
+    # These two are compared with each other: the base begins with random weights.
+    Variant("wiki-tiny trained on", "continued", {"init_from": "wiki-tiny"}, only="tiny"),
+    Variant(
+        "wiki-tiny trained on, causal for 20% (CLM detour)",
+        "continued",
+        {"init_from": "wiki-tiny", "causal_detour": 0.2},
+        only="tiny",
     ),
 )
 
