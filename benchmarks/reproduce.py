@@ -65,12 +65,12 @@ def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
     """Run the recipe's commands, or go on with them, until the last has finished; `run` is its folder."""
     commands = [*recipe.get("earlier", []), recipe["command"]]
     folders = [*stage_folders(recipe, run), run]
-    for made in MADE:
-        if any(made.word in command for command in commands) and not (run.parent / made.file).is_file():
-            made.write(run.parent / made.file)
     for command, folder in zip(commands, folders, strict=True):
         if (folder / "state.json").is_file() and read_state(folder).status == "finished":
             continue
+        for made in MADE:  # some of it by the model of an earlier stage
+            if made.word in command and not (run.parent / made.file).is_file():
+                made.write(run.parent / made.file)
         for mean in (name for name in _STAGE.findall(" ".join(command)) if name.startswith("mean-")):
             shares = [float(share) for share in mean.split("-")[1:]]
             stages = [folder / "model" for folder in folders[: len(shares)]]
@@ -91,8 +91,8 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
         trained = replace(trained, config=trained.config.replace(id2label=names))
     write_checkpoint(trained, folder)
     (folder / "model.safetensors").unlink()
-    state, half = state_for_huggingface(trained.model), recipe.get("half", True)
-    state = {name: tensor.half() if half else tensor for name, tensor in state.items()}
+    dtype = getattr(torch, recipe["weights"])  # bfloat16 makes a wheel smaller, which is compressed
+    state = {name: tensor.to(dtype) for name, tensor in state_for_huggingface(trained.model).items()}
     save_torch_state_dict(state, folder, max_shard_size=MOST_BYTES)
     logs = [probed(read_log(part)[0], part) for part in parts]
     if recipe.get("average"):

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.cloze_questions import write_cloze_questions
-from benchmarks.training_data.embedding_pairs import write_pairs
+from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write_near_pairs, write_scored_pairs
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
 from benchmarks.training_data.named_entities import write_silver_entities, write_wnut_entities
+from benchmarks.training_data.reworded_sentences import write_reworded
 from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
 
 
@@ -30,7 +31,9 @@ def unpack_wiki2015(path: Path) -> None:
 
 
 MADE = (
-    MadeData("{pairs}", "pairs.jsonl", write_pairs),
+    MadeData("{scored_pairs}", "scored-pairs.jsonl", write_scored_pairs),
+    MadeData("{held_out_pairs}", "held-out-pairs.jsonl", write_held_out_pairs),
+    MadeData("{near_pairs}", "near-pairs.jsonl", write_near_pairs),
     MadeData("{silver_entities}", "silver-entities.conll", write_silver_entities),
     MadeData("{wnut17}", "wnut17.conll", write_wnut_entities),
     MadeData("{cloze_questions}", "cloze-questions.json", write_cloze_questions),
@@ -38,5 +41,6 @@ MADE = (
     MadeData("{questions}", "questions.json", write_questions),
     MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
     MadeData("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),
+    MadeData("{sst2_reworded}", "sst2-reworded.tsv", write_reworded),
     MadeData("{sst2_sentences}", "sst2-held-out.tsv", write_sentences),
 )

@@ -24,7 +24,7 @@ RECIPE: dict[str, Any] = {
         *("pretrain", "--corpus", "sample:tiny-town", "--preset", "tiny", "--steps", "30", "--seq-len", "32"),
         *("--short-seq-len", "0", "--vocab-size", "600", "--batch-size", "4", "--eval-every", "1000"),
     ],
-    "half": True, "snapshots": [0, 5, 20], "pipeline": "fill-mask", "licence": "apache-2.0",
+    "weights": "float16", "snapshots": [0, 5, 20], "pipeline": "fill-mask", "licence": "apache-2.0",
     "about": ["A model for this test."], "data": ["Text: Tiny Town"], "limits": ["It knows next to nothing."],
     "scores": [{"title": "held out", "task": "pretraining", "data": ["sample:tiny-town:held-out"]}],
 }  # fmt: skip

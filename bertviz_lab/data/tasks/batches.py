@@ -253,15 +253,15 @@ class TaskBatches:
     def epoch(self, number: int) -> Iterator[NDArray[np.int64]]:
         """Yield the rows of each batch of one epoch, in order."""
         rng = np.random.default_rng((self.seed, number))
-        order = rng.permutation(len(self.features))
-        if (step := self.features.texts) > 1:
-            ids = [row.tobytes() for row in self.features.ids]  # what tells texts apart
-            texts = [ids[start : start + step] for start in range(0, len(ids), step)]
-            yield from batches_without_repeats(texts, order, self.batch_size)
+        order, step = rng.permutation(len(self.features)), self.features.texts
+        lengths = np.array([len(ids) for ids in self.features.ids]).reshape(-1, step).max(1)
+        batches = (order[rows] for rows in batches_by_length(lengths[order], self.batch_size, rng))
+        if step == 1:
+            yield from batches
             return
-        lengths = np.array([len(ids) for ids in self.features.ids])
-        for rows in batches_by_length(lengths[order], self.batch_size, rng):
-            yield order[rows]
+        ids = [row.tobytes() for row in self.features.ids]  # what tells texts apart
+        texts = [ids[start : start + step] for start in range(0, len(ids), step)]
+        yield from batches_without_repeats(texts, np.concatenate([*batches]), self.batch_size)
 
     def batch_at(self, rows: NDArray[np.int64], epoch: int, number: int) -> TaskBatch:
         """Return the batch of these rows, the same wherever it comes."""

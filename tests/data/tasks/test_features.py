@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import IGNORE_INDEX
-from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question
+from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, RelatedTexts
 from bertviz_lab.data.tasks.batches import Limits, encode_examples
 from tests.little import little_text
 from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of, little_tokenizer
@@ -184,3 +184,17 @@ def test_rows_of_like_length_are_together() -> None:
     assert sum(np.ptp(lengths[some]) for some in rows) < len(rows) * np.ptp(lengths) / 2
     in_order = [len(batch.input_ids[0]) for batch in batches_of(features, LITTLE, 8).in_order()]
     assert in_order == sorted(in_order, reverse=True)
+
+
+def test_pairs_of_like_length_are_together_and_hardly_a_text_is_twice_in_a_batch() -> None:
+    words = "the red cat sat on the mat near the river".split()
+    texts = [" ".join(words[: 1 + n % 10]) + f" {n % 50}" for n in range(60)]  # of which ten are equal to others
+    pairs = [RelatedTexts(text, f"{text} today", (), None, n) for n, text in enumerate(texts)]
+    features = encode_examples(pairs, "embeddings", LITTLE, (), Limits(48))
+    lengths = np.array([len(ids) for ids in features.ids]).reshape(-1, 2)
+    batches = list(batches_of(features, LITTLE, 6).epoch(0))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(60))
+    spread = [np.ptp(lengths[rows].max(1)) for rows in batches]
+    assert np.mean(spread) < np.ptp(lengths.max(1)) / 2
+    repeated = [rows for rows in batches if len({pairs[row].anchor for row in rows}) < len(rows)]
+    assert len(repeated) <= 1, "the last batches have no other place for a text"
