@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from bertviz_lab.interpret.inputs import backbone, check_memory, encode_inputs, head_mask_for, in_evaluation_mode
 from bertviz_lab.model import LayerTrace
@@ -176,12 +177,11 @@ def head_metrics(attentions: NDArray[np.floating], encoding: Encoding) -> dict[s
     weights = attentions.astype(np.float64)
     length = weights.shape[-1]
     positions = np.arange(length)
-    logs = np.log(np.where(weights > 0, weights, 1.0))
     special, segment_ids = np.array(encoding.special_tokens_mask) == 1, np.array(encoding.token_type_ids)
     a, b = ~special & (segment_ids == 0), ~special & (segment_ids == 1)
     across = (a[:, None] & b) | (b[:, None] & a)
     return {
-        "entropy": -(weights * logs).sum(-1).mean(-1),
+        "entropy": entr(weights).sum(-1).mean(-1),
         "distance": (weights * np.abs(positions[:, None] - positions)).sum(-1).mean(-1),
         **{name: _mean(np.diagonal(weights, n, -2, -1)) for name, n in {"previous": -1, "next": 1, "same": 0}.items()},
         "special": weights[..., special].sum(-1).mean(-1),

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.batches import BatchStream, Prefetcher
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
@@ -193,9 +195,6 @@ def work_by_phase(config: PretrainConfig, model: BertConfig) -> list[tuple[float
 
 def work_done(config: PretrainConfig, model: BertConfig, done: float) -> float:
     """Return the fraction of a run's work after this fraction of its steps; those of later phases cost more."""
-    left, spent, total = done, 0.0, 0.0
-    for share, work in work_by_phase(config, model):
-        spent += min(left, share) * work
-        total += share * work
-        left = max(0.0, left - share)
-    return spent / total
+    shares, work = np.array(work_by_phase(config, model)).T
+    spent = np.cumsum([0.0, *(shares * work)])
+    return float(np.interp(done, np.cumsum([0.0, *shares]), spent) / spent[-1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import entr
 from torch import nn
 
 from bertviz_lab.config import BertConfig, PretrainConfig
@@ -124,26 +125,19 @@ def baselines(counts: np.ndarray, tokenizer: Tokenizer, data: RunData) -> dict[s
     share of the most frequent one. Of pairs: the uniform baseline ln 2, and of the held-out pairs the entropy of the
     labels and the share of the more frequent label: a half, but in runs without `balanced_pairs`.
     """
-    share = _shares(counts)
+    shares = counts / counts.sum()
     values = {
         "mlm_loss": math.log(tokenizer.vocab_size),
-        "unigram_entropy": _entropy(share),
-        "unigram_accuracy": float(share.max()),
+        "unigram_entropy": float(entr(shares).sum()),
+        "unigram_accuracy": float(shares.max()),
     }
     if data.training.pairs:
         values["nsp_loss"] = math.log(2)
     if data.held_out.pairs:
-        labels = _shares(np.bincount(data.held_out.pair_labels(FULL_EVAL.pairs)))
-        values |= {"nsp_entropy": _entropy(labels), "nsp_majority": float(labels.max())}
+        labels = np.bincount(data.held_out.pair_labels(FULL_EVAL.pairs))
+        shares = labels / labels.sum()
+        values |= {"nsp_entropy": float(entr(shares).sum()), "nsp_majority": float(shares.max())}
     return values
-
-
-def _shares(counts: np.ndarray) -> np.ndarray:
-    return counts[counts > 0] / counts.sum()
-
-
-def _entropy(shares: np.ndarray) -> float:
-    return float(-(shares * np.log(shares)).sum())
 
 
 def estimate_memory(

@@ -7,7 +7,6 @@ import shlex
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from bertviz_lab.cli.main import main
@@ -121,19 +121,18 @@ def test_each_service_gets_its_own_shape(webhook: Webhook, tmp_path: Path) -> No
 def test_a_service_is_recognized_by_its_host(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str, word: bytes
 ) -> None:
-    sent: list[urllib.request.Request] = []
+    sent: list[tuple[str, bytes]] = []
 
-    def refuse(_: object, request: urllib.request.Request, timeout: float) -> None:
-        sent.append(request)
-        raise OSError("nothing leaves this machine")
+    def refuse(url: str, *, content: bytes, **_: Any) -> None:
+        sent.append((url, content))
+        raise httpx.ConnectError("nothing leaves this machine")
 
-    monkeypatch.setattr(urllib.request.OpenerDirector, "open", refuse)
+    monkeypatch.setattr(httpx, "post", refuse)
     with pytest.warns(UserWarning, match="nothing leaves"):
         watch(EVENTS, address, tmp_path / "book")
-    (request,) = sent
-    assert request.full_url == address.removeprefix("json:")
-    assert isinstance(request.data, bytes)
-    assert request.data.startswith(word)
+    ((url, content),) = sent
+    assert url == address.removeprefix("json:")
+    assert content.startswith(word)
 
 
 @pytest.mark.parametrize(
