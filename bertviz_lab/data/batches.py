@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from bertviz_lab.errors import InputError
 
 _POOL_BATCHES = 64  # sorted by length together: little padding, yet every pool mixes all of the data
-_MULTIPLE = 8  # widths are padded to it, which matrix kernels like
+_MULTIPLE = 4  # widths are padded to it: kernels are prepared for each, and padding costs time too
 
 
 @dataclass(frozen=True, kw_only=True)

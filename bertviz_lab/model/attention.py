@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.families.positions import layer_positions
-from bertviz_lab.model.layers import Linear
+from bertviz_lab.model.layers import Linear, dropout
 from bertviz_lab.model.trace import Patch, Stages, patched
 
 Mask = Tensor | None
@@ -55,26 +55,27 @@ class SelfAttention(nn.Module):
         q_BHQK = self._split_heads(self.query(hidden_BQD))
         k_BHLK = self._split_heads(self.key(hidden_BLD))
         v_BHLK = patched("value_states", self._split_heads(self.value(hidden_BLD)), patches)
-        dropout = self.dropout if self.training else 0.0
+        rate = self.dropout if self.training else 0.0
         bias_BHQL = None  # of relative positions, added to the scores
         if self.positions is not None:
             q_BHQK, k_BHLK, bias_BHQL = self.positions(self, q_BHQK, k_BHLK, positions, stages)
 
-        # In 16 bits the CPU's fused kernel takes several times as long as plain products, backward above all. What is
-        # added to the scores is as large as they are, so that the fused kernel would save nothing.
-        if explicit or bias_BHQL is not None or (q_BHQK.device.type == "cpu" and q_BHQK.dtype != torch.float32):
+        # In 16 bits the CPU's fused kernel takes several times as long as plain products, backward above all, and with
+        # dropout it has none. What is added to the scores is as large as they are: a fused kernel would save nothing.
+        is_slow = q_BHQK.device.type == "cpu" and (q_BHQK.dtype != torch.float32 or rate > 0)
+        if explicit or bias_BHQL is not None or is_slow:
             scores_BHQL = (q_BHQK / math.sqrt(q_BHQK.shape[-1])) @ k_BHLK.transpose(-1, -2)
             if bias_BHQL is not None:
                 scores_BHQL = scores_BHQL + bias_BHQL
             if attn_mask is not None:
                 scores_BHQL = scores_BHQL.masked_fill(~attn_mask, torch.finfo(scores_BHQL.dtype).min)
             probs_BHQL = scores_BHQL.softmax(dim=-1)
-            context_BHQK = F.dropout(probs_BHQL, dropout) @ v_BHLK
+            context_BHQK = dropout(probs_BHQL, rate) @ v_BHLK
             if stages is not None:
                 stages.update(query_states=q_BHQK, key_states=k_BHLK, value_states=v_BHLK)
                 stages.update(attention_scores=scores_BHQL, attention_probs=probs_BHQL)
         else:
-            context_BHQK = F.scaled_dot_product_attention(q_BHQK, k_BHLK, v_BHLK, attn_mask, dropout)
+            context_BHQK = F.scaled_dot_product_attention(q_BHQK, k_BHLK, v_BHLK, attn_mask, rate)
 
         if head_mask_H is not None:
             context_BHQK = context_BHQK * head_mask_H[..., None, None]

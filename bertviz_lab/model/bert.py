@@ -12,7 +12,7 @@ from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.encoder import Encoder
 from bertviz_lab.model.families.disentangled import mask_padding
-from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, dropout, initialize
 from bertviz_lab.model.trace import LayerTrace, Patch
 
 
@@ -118,6 +118,6 @@ class BertModel(nn.Module):
         """Apply the pooler: dense and activation, tanh in BERT; families have dropout before or LayerNorm after it."""
         assert self.pooler is not None
         if self.config.dropout_before_pooler:
-            hidden_BD = F.dropout(hidden_BD, self.config.head_dropout, self.training)
+            hidden_BD = dropout(hidden_BD, self.config.head_dropout, self.training)
         pooled_BD = ACTIVATION_FUNCTIONS[self.config.pooler_act](self.pooler(hidden_BD))
         return pooled_BD if self.pooler_norm is None else self.pooler_norm(pooled_BD)

@@ -4,12 +4,11 @@ Families leave out a table, count positions from another row, or project smaller
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.families.positions import position_rows
-from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
+from bertviz_lab.model.layers import Embedding, LayerNorm, Linear, dropout
 
 
 class Embeddings(nn.Module):
@@ -43,7 +42,7 @@ class Embeddings(nn.Module):
         sum_BLD = word_BLD
         for table_BLD in (position_BLD, segment_BLD):
             sum_BLD = sum_BLD if table_BLD is None else sum_BLD + table_BLD
-        normed_BLD = F.dropout(self.norm(sum_BLD), self.dropout, self.training)
+        normed_BLD = dropout(self.norm(sum_BLD), self.dropout, self.training)
         return normed_BLD if self.projection is None else self.projection(normed_BLD)
 
     def summands(

@@ -10,14 +10,13 @@ section 3.1. What attention learns of positions in other families: `families/pos
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import Mask, SelfAttention
 from bertviz_lab.model.families.positions import shared_positions, window_mask
-from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, dropout
 from bertviz_lab.model.trace import LayerTrace, Patch, Stages, patched
 
 
@@ -62,12 +61,12 @@ class EncoderLayer(nn.Module):
             x_BQD, x_BLD = self.attention_norm(x_BQD), self.attention_norm(x_BLD)
         projection_BQD = self.attention(x_BQD, x_BLD, attn_mask, head_mask_H, explicit, stages, positions, patches)
         projection_BQD = patched("attention_projection", projection_BQD, patches)
-        attention_BQD = hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training)
+        attention_BQD = hidden_BQD + dropout(projection_BQD, self.dropout, self.training)
         if not self.is_prenorm:
             attention_BQD = self.attention_norm(attention_BQD)
         intermediate_BQF = self.expand(self.output_norm(attention_BQD) if self.is_prenorm else attention_BQD)
         feed_forward_BQD = patched("feed_forward_projection", self.output(intermediate_BQF), patches)
-        output_BQD = attention_BQD + F.dropout(feed_forward_BQD, self.dropout, self.training)
+        output_BQD = attention_BQD + dropout(feed_forward_BQD, self.dropout, self.training)
         if not self.is_prenorm:
             output_BQD = self.output_norm(output_BQD)
         output_BQD = patched("layer_output", output_BQD, patches)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.bert import BertModel, BertModelOutput
-from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, dropout, initialize
 from bertviz_lab.model.losses import cross_entropy, label_loss, span_loss
 
 
@@ -87,7 +87,7 @@ class BertHead(nn.Module):
 
     def drop(self, x: Tensor) -> Tensor:
         """Apply dropout before a fine-tuning classifier: `classifier_dropout`, else the hidden dropout."""
-        return F.dropout(x, self.config.head_dropout, self.training)
+        return dropout(x, self.config.head_dropout, self.training)
 
 
 class BertForPreTraining(BertHead):

@@ -15,6 +15,7 @@ from bertviz_lab.model import (
     BertForTokenClassification,
     BertModel,
 )
+from bertviz_lab.model.layers import dropout
 from tests.model.support import LENGTH, MASKED_LM, MODEL, PRETRAINING, build, gradients, inputs, largest_difference
 
 POSITIONS = torch.tensor([[1, 4, 9], [7, 2, 0], [3, 0, 0]])  # unused places point at [CLS]
@@ -108,3 +109,20 @@ def test_every_preset_has_the_parameters_of_its_published_model(preset):
         next_sentence = count(BertForNextSentencePrediction(config))
     assert counts == COUNTS[preset]
     assert next_sentence == COUNTS[preset][1] + 2 * config.hidden_size + 2
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_dropout_zeroes_its_share_of_every_place_and_keeps_the_mean(kind: torch.dtype):
+    torch.manual_seed(0)
+    x = torch.ones(3, 10_001, 4, dtype=kind, requires_grad=True)
+    dropped = dropout(x, 0.25)
+    dropped.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(dropped, x.grad)  # what was zeroed has no gradient, and the rest is scaled in it too
+    assert set(dropped.detach().unique().tolist()) == {0.0, float(torch.tensor(4 / 3, dtype=kind))}
+    shares = (dropped == 0).float().mean((0, 1))  # the four that share a random number
+    assert torch.allclose(shares, torch.tensor(0.25), atol=0.015)  # six standard deviations
+    zeroed = (dropped == 0).view(-1, 4).float()
+    assert zeroed.T.corrcoef().triu(1).abs().max() < 0.04
+    assert (dropout(x, 0.999999) == 0).float().mean() > 0.999
+    assert dropout(x, 0.25, training=False) is x

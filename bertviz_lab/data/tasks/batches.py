@@ -183,7 +183,7 @@ class TaskBatch(Batch):
 def write_out(
     features: Features, rows: NDArray[np.int64], pad_id: int, weights: NDArray[np.float32] | None = None
 ) -> TaskBatch:
-    """Some rows side by side, padded to a multiple of 8; with several texts an example (batch, texts, tokens)."""
+    """Some rows side by side, padded to a multiple of 4; with several texts an example (batch, texts, tokens)."""
     texts = features.texts
     text_rows = (rows[:, None] * texts + np.arange(texts)).ravel()
     lengths = np.array([len(features.ids[row]) for row in text_rows])
