@@ -27,6 +27,8 @@ def test_averages_are_those_of_scikit_learn_over_the_classes_that_occur(some) ->
     assert report.macro_f1 == pytest.approx(sklearn_metrics.f1_score(truth, predicted, average="macro", **options))
     weighted = sklearn_metrics.f1_score(truth, predicted, average="weighted", **options)
     assert report.weighted_f1 == pytest.approx(weighted)
+    if len({*truth, *predicted}) > 1:  # scikit-learn warns of a single class
+        assert report.mcc == pytest.approx(sklearn_metrics.matthews_corrcoef(truth, predicted), abs=1e-12)
 
 
 @given(pairs)
