@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.family import Family
-from bertviz_lab.config.options import bounds_of, choices_of, is_number, store_plain
+from bertviz_lab.config.options import check_value, is_number, store_plain
 from bertviz_lab.errors import InputError
 
 #: name -> (layers, hidden size, attention heads); Turc et al. 2019 for the small ones, Devlin et al. 2018 for the rest.
@@ -128,17 +128,8 @@ class BertConfig:
         store_plain(self)
         if not isinstance(self.id2label, tuple):
             object.__setattr__(self, "id2label", _label_names(self.id2label))
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value is field.default is None:
-                continue
-            least, most = bounds_of(field)  # more is refused before anything is built
-            if most and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-                raise InputError(f"{field.name} must be a whole number of at least {least}, not {value!r}.")
-            if most and value > most:
-                raise InputError(f"{field.name} must be at most {most:,}, not {value:,}.")
-            if (choices := choices_of(field)) and value not in [*choices]:
-                raise InputError(f"{field.name} {value!r} is not known; choose one of {', '.join(choices)}.")
+        for field in dataclasses.fields(self):  # what is too large is refused before anything is built
+            check_value(field, getattr(self, field.name), field.name)
         if self.hidden_size % self.num_attention_heads:
             heads = f"{self.num_attention_heads} heads"
             raise InputError(f"hidden_size {self.hidden_size} is not divisible by {heads}; choose a multiple.")

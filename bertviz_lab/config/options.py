@@ -93,21 +93,29 @@ def check_options(config: Any) -> None:
     store_plain(config)
     for f in dataclasses.fields(config):
         value, named = getattr(config, f.name), f"`{f.name}`"
-        if (choices := choices_of(f)) and value not in [*choices]:
-            matches = difflib.get_close_matches(str(value), choices, n=1)
-            hint = f"; did you mean {matches[0]}?" if matches else "."
-            raise InputError(f"{named} must be one of {', '.join(choices)}, not {value!r}{hint}")
+        check_value(f, value, named)
         if isinstance(f.default, tuple):
             value = (value,) if isinstance(value, str) else value
             if not (isinstance(value, tuple) and all(isinstance(v, str) for v in value)):
                 raise InputError(f"{named} takes a list of files.")
             object.__setattr__(config, f.name, value)
-        low, high = bounds_of(f)
-        if low is not None and not value is f.default is None:
-            if not is_number(value) or not low <= value <= high:
-                raise InputError(f"{named} must lie between {low} and {high}, not {value!r}.")
-            if isinstance(low, int) and not isinstance(value, int):
-                raise InputError(f"{named} must be a whole number, not {value!r}.")
+
+
+def check_value(f: Field[Any], value: Any, named: str) -> None:
+    """Raise `InputError`, which calls a field `named`, where its value is none of its choices or beyond its bounds."""
+    if value is f.default is None:
+        return
+    if (choices := choices_of(f)) and value not in [*choices]:
+        matches = difflib.get_close_matches(str(value), choices, n=1)
+        hint = f"; did you mean {matches[0]}?" if matches else "."
+        raise InputError(f"{named} must be one of {', '.join(choices)}, not {value!r}{hint}")
+    low, high = bounds_of(f)
+    if low is None:
+        return
+    if not is_number(value) or not low <= value <= high:
+        raise InputError(f"{named} must lie between {low} and {high}, not {value!r}.")
+    if isinstance(low, int) and not isinstance(value, int):
+        raise InputError(f"{named} must be a whole number, not {value!r}.")
 
 
 def options_of(config: type["DataclassInstance"], *by: SetBy) -> list[Field[Any]]:

@@ -124,9 +124,9 @@ def resident() -> int:
         ({"num_hidden_layers": 500}, "The weights in model lack encoder.layer.2.*and 7965 more"),
         ({"max_position_embeddings": 60_000}, r"position_embeddings.weight has shape \(64, 32\)"),
         ({"vocab_size": 3_000_000}, "word_embeddings.weight has shape"),
-        ({"num_hidden_layers": 10**9}, "num_hidden_layers must be at most 512"),
-        ({"hidden_size": 10**7}, "hidden_size must be at most 32,768"),
-        ({"max_position_embeddings": 10**12}, "max_position_embeddings must be at most 1,000,000"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers must lie between 1 and 512"),
+        ({"hidden_size": 10**7}, "hidden_size must lie between 1 and 32768"),
+        ({"max_position_embeddings": 10**12}, "max_position_embeddings must lie between 1 and 1000000"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
