@@ -19,18 +19,10 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints import model_card
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.checkpoints.model_card import (
-    CARD,
-    file_names,
-    run_command,
-    score_table,
-    size_of,
-    source_name,
-    use_section,
-)
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.early_stopping import EarlyStopping, stopped_learning
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
@@ -313,13 +305,13 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         config, tokenizer, corpus, progress = self.config, checkpoint.tokenizer, self.corpus, self.progress
         machine = f"{self.hardware.threads} threads of {self.hardware.device} in {self.hardware.precision}"
         case = "lower-cased" if tokenizer.lowercase else "cased"
-        origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
+        origin = f"continued from {model_card.source_name(config.init_from)}" if config.init_from else config.preset
         if config.width_factor > 1:
             origin += f", made {config.width_factor} times as wide"
         if self.added:
             origin += f", with {len(self.added):,} pieces added to its vocabulary"
         if config.teacher:
-            origin += f", distilled from {source_name(config.teacher)}"
+            origin += f", distilled from {model_card.source_name(config.teacher)}"
         differs = _unlike_bert(config, checkpoint.config, self.objective)
         size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
         if config.streaming:
@@ -330,18 +322,18 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         if self.objective == "mlm+sop":
             names = {name: words.replace("NSP", "SOP") for name, words in NAMES.items()}
         pipeline = "feature-extraction" if self.objective == "rtd" else "fill-mask"
-        return CARD.format(
+        return model_card.CARD.format(
             pipeline=pipeline,
-            use=use_section(pipeline),
+            use=model_card.use_section(pipeline),
             title=f"A small BERT ({origin})",
-            about=size_of(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
+            about=model_card.size_of(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
             + (f"\n\nUnlike BERT, {differs}." if differs else ""),
-            training=f"- Text: {file_names(config.corpus)} ({size})\n"
+            training=f"- Text: {model_card.file_names(config.corpus)} ({size})\n"
             f"- Objective: {self.objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
             f"{progress.seconds:,.0f} s on {machine}",
-            command=run_command("pretrain", config),
+            command=model_card.run_command("pretrain", config),
             scored="Scores on held-out documents",
-            scores=score_table(scores, names),
+            scores=model_card.score_table(scores, names),
         )
 
 
