@@ -213,20 +213,34 @@ class ActivationPatching:
         return self.scores[component] - (self.corrupted if self.direction == "denoising" else self.clean)
 
 
-@dataclass(frozen=True, eq=False)
 class _Runs:
     """The run that is patched and the run that activations are taken from: batch 0 and 1 of one pass."""
 
-    out: Any  # of the model, with its trace
-    attn_mask: Tensor | None
+    def __init__(
+        self, checkpoint: Checkpoint, inputs: ModelInputs, target: Target, corruption: Corruption, direction: Direction
+    ) -> None:
+        self._checkpoint, self._place, length = checkpoint, target.read_position, len(inputs.encoding)
+        check_memory(checkpoint, length, traced=True)
+        model = backbone(checkpoint)
+        pair = [corruption.words, model.embeddings.word(inputs.input_ids)]
+        arguments = inputs.variants(inputs.input_ids.expand(2, -1))
+        arguments["inputs_embeds"] = torch.cat(pair if direction == "denoising" else pair[::-1])
+        del arguments["input_ids"]
+        self._out: Any = model(**arguments, output_trace=True, output_hidden_states=True)
+        device = self._out.last_hidden_state.device
+        self._mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, device)
 
-    def final_states(self, checkpoint: Checkpoint, cells: Sequence[Cell], place: int | None) -> Tensor:
-        """Return the final hidden states with one cell patched each, all of the same layer: (cells, [tokens,] hidden).
+    def unpatched(self) -> Tensor:
+        """Return the final hidden states of both runs that the target's head reads, (2, [tokens,] hidden)."""
+        return self._read(self._out.hidden_states[-1])
+
+    def patched(self, cells: Sequence[Cell]) -> Tensor:
+        """Return the same with one cell patched each, all of the same layer: (cells, [tokens,] hidden).
 
         Layers below a cell do not depend on it, so the pass starts from the states that enter its layer: this is exact.
         """
-        model, layer = backbone(checkpoint), cells[0].layer
-        base, source = self.out.hidden_states[layer].split(1)
+        model, layer, config = backbone(self._checkpoint), cells[0].layer, self._checkpoint.config
+        base, source = self._out.hidden_states[layer].split(1)
 
         def where(component: Component, size: int) -> Tensor:
             """Return the place of each cell of a component, (cells, size)."""
@@ -235,31 +249,20 @@ class _Runs:
 
         length = base.shape[1]
         hidden_BLD = torch.where(where("residual", length)[..., None], source, base)
-        if layer < checkpoint.config.num_hidden_layers:
-            trace, heads = self.out.trace[layer], checkpoint.config.num_attention_heads
+        if layer < config.num_hidden_layers:
+            trace, heads = self._out.trace[layer], config.num_attention_heads
             attention, feed_forward = (where(name, length)[..., None] for name in COMPONENTS[1:3])
             patches = [
                 Patch(layer, "context", where("head", heads)[..., None, None], trace.context[1:]),
                 Patch(layer, "attention_projection", attention, trace.attention_projection[1:]),
                 Patch(layer, "feed_forward_projection", feed_forward, trace.feed_forward_projection[1:]),
             ]
-            *_, (hidden_BLD, _) = model.encoder(hidden_BLD, self.attn_mask, start_layer=layer, patches=patches)
+            *_, (hidden_BLD, _) = model.encoder(hidden_BLD, self._mask, start_layer=layer, patches=patches)
             hidden_BLD = model.as_final(hidden_BLD)
-        return hidden_BLD if place is None else hidden_BLD[:, place]
+        return self._read(hidden_BLD)
 
-
-def _run_both(checkpoint: Checkpoint, inputs: ModelInputs, corruption: Corruption, direction: Direction) -> _Runs:
-    model, length = backbone(checkpoint), len(inputs.encoding)
-    check_memory(checkpoint, length, traced=True)
-    pair = [corruption.words, model.embeddings.word(inputs.input_ids)]
-    arguments = inputs.variants(inputs.input_ids.expand(2, -1))
-    arguments["inputs_embeds"] = torch.cat(pair if direction == "denoising" else pair[::-1])
-    del arguments["input_ids"]
-    out = model(**arguments, output_trace=True, output_hidden_states=True)
-    mask = extended_attention_mask(
-        inputs.attention_mask, length, checkpoint.config.is_decoder, out.trace[0].context.device
-    )
-    return _Runs(out, mask)
+    def _read(self, hidden_BLD: Tensor) -> Tensor:
+        return hidden_BLD if self._place is None else hidden_BLD[:, self._place]
 
 
 @analysis
@@ -286,10 +289,8 @@ def patch_activations(
     length = len(inputs.encoding)
     sizes: dict[Component, int] = dict.fromkeys(COMPONENTS, length) | {"head": heads}
     check_passes(checkpoint, length, 2 + sum(sizes.values()) * (layers + 1) / 2, "Activation patching")
-    runs = _run_both(checkpoint, inputs, corruption, direction)
-    place = target.read_position
-    final = runs.out.hidden_states[-1]
-    base, source = target.score(checkpoint.model, final if place is None else final[:, place]).tolist()
+    runs = _Runs(checkpoint, inputs, target, corruption, direction)
+    base, source = target.score(checkpoint.model, runs.unpatched()).tolist()
     scores = {name: np.full((layers + (name == "residual"), size), base) for name, size in sizes.items()}
     finished, total = 0, sum(sizes.values()) * layers * (layers + 1) / 2
     for layer in range(layers + 1):
@@ -297,8 +298,7 @@ def patch_activations(
         cells = [Cell(name, layer, index) for name in of_layer for index in range(sizes[name])]
         batch = variants_per_batch(length)
         for some in (cells[start : start + batch] for start in range(0, len(cells), batch)):
-            vectors = runs.final_states(checkpoint, some, place)
-            values = target.score(checkpoint.model, vectors).tolist()
+            values = target.score(checkpoint.model, runs.patched(some)).tolist()
             for cell, value in zip(some, values, strict=True):
                 scores[cell.component][layer, cell.index] = value
             finished += len(some) * (layers - layer)
@@ -338,10 +338,8 @@ def predict_patched(
     layers = config.num_hidden_layers + (cell.component == "residual")
     if not (0 <= cell.layer < layers and 0 <= cell.index < size):
         raise InputError("That layer, head or token is not there.")
-    runs, place = _run_both(checkpoint, inputs, corruption, direction), target.read_position
-    final = runs.out.hidden_states[-1]
-    base, source = (final if place is None else final[:, place]).split(1)
-    vectors = (base, source, runs.final_states(checkpoint, [cell], place))
+    runs = _Runs(checkpoint, inputs, target, corruption, direction)
+    vectors = (*runs.unpatched().split(1), runs.patched([cell]))
     before, other, patched = (scores_of_vectors(checkpoint, target, of_run) for of_run in vectors)
     clean, corrupted = (other, before) if direction == "denoising" else (before, other)
     return PatchedPrediction(clean, corrupted, patched)
