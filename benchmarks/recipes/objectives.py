@@ -1,6 +1,7 @@
 """Objectives and layers that are only tried here; each has its source, and `training` applies it."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -93,7 +94,7 @@ class BagOfNextTokens:
         nn.init.zeros_(head.bag.bias)
         head.register_forward_pre_hook(self._see)
 
-    def _see(self, head: nn.Module, inputs: tuple[Tensor, Tensor]) -> None:
+    def _see(self, head: Any, inputs: tuple[Tensor, Tensor]) -> None:
         self._head, (self._hidden_BPD, self._word_VD) = head, inputs
 
     def loss(self, batch: PretrainingBatch) -> Tensor:
@@ -102,31 +103,30 @@ class BagOfNextTokens:
         log_BPV = F.log_softmax(F.linear(x_BPD, self._word_VD, self._head.bias).float(), -1)
         width = batch.labels.shape[1]
         ahead = range(min(_BAG, width))
-        return torch.stack(
-            [
-                F.nll_loss(log_BPV[:, : width - skip].flatten(0, 1), batch.labels[:, skip:].flatten(), reduction="sum")
-                for skip in ahead
-            ]
-        ).sum() / max(1, len(ahead) * batch.label_count)
+        losses = [
+            F.nll_loss(log_BPV[:, : width - skip].flatten(0, 1), batch.labels[:, skip:].flatten(), reduction="sum")
+            for skip in ahead
+        ]
+        return torch.stack(losses).sum() / max(1, len(ahead) * batch.label_count)
 
 
-def weigh_layers(model: nn.Module) -> None:
+def weigh_layers(model: Any) -> None:
     """Let each layer read a learned mixture of the embeddings and of the outputs of all layers before it.
 
-    Source: ELC-BERT (Charpentier & Samuel 2023), which has it in place of the residual sum of a plain stack. At first
-    nearly all of the mixture is the layer before.
+    Source: ELC-BERT (Charpentier & Samuel 2023); here layers keep their own residual connections, and at first nearly
+    all of the mixture is the layer before.
     """
-    layers = model.bert.encoder.layers  # type: ignore[union-attr]
+    layers = model.bert.encoder.layers
     outputs: list[Tensor] = []
 
-    def begin(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    def begin(layer: Any, inputs: tuple[Tensor, ...]) -> None:
         outputs[:] = [inputs[1]]
 
-    def mix(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    def mix(layer: Any, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         outputs.append(output)
         return torch.stack([share * each for share, each in zip(layer.shares.softmax(0), outputs, strict=True)]).sum(0)
 
-    layers[0].register_forward_pre_hook(begin)  # type: ignore[index,union-attr]
-    for place, layer in enumerate(list(layers)[:-1], 1):  # type: ignore[arg-type]
+    layers[0].register_forward_pre_hook(begin)
+    for place, layer in enumerate(layers[:-1], 1):
         layer.shares = nn.Parameter(torch.tensor([0.0] * place + [_FROM_LAST]))
         layer.register_forward_hook(mix)

@@ -16,14 +16,14 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from torch import nn
+from torch import Tensor, nn
 
 from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.data.batches import batches_by_length, padded_rows
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.probes.probe_sets import read_minimal_pairs
 from bertviz_lab.interpret import score_minimal_pairs
-from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.loop.optim import default_learning_rate, lr_schedule
@@ -35,6 +35,7 @@ _BATCH = 32
 _FITTED, _SCORED = 6_000, 4_000  # phrases of SST-2's training set
 _EVERY = 5  # of the pairs of BLiMP, and of the pairs of STS-B that are held out
 _LONG, _SENTENCES, _PHRASES = 20, 2_000, 8_000  # words of SST-2's held-out sentences, their number, shorter ones
+_LONGEST = 128  # tokens of an example that is fine-tuned on
 
 
 #: Where the data of each score lies in the folder of data.
@@ -163,49 +164,49 @@ def glue_scores(model: nn.Module, tokenizer: Tokenizer) -> dict[str, float | Non
         predicted = fine_tuned_predictions(model, tokenizer, *sentiment)
         scores["sst2"] = float(((predicted > 0) == (sentiment[1].targets > 0.5)).mean())
     if similarity := similarity_examples():
-        scores["stsb"] = float(
-            spearmanr(fine_tuned_predictions(model, tokenizer, *similarity), similarity[1].targets)[0]
-        )
+        predicted = fine_tuned_predictions(model, tokenizer, *similarity)
+        scores["stsb"] = float(spearmanr(predicted, similarity[1].targets)[0])
     return scores
 
 
 def fine_tuned_predictions(
-    model: nn.Module, tokenizer: Tokenizer, train: Examples, held_out: Examples, *, epochs: int = 3, seed: int = 0
+    model: Any, tokenizer: Tokenizer, train: Examples, held_out: Examples, *, epochs: int = 3, seed: int = 0
 ) -> np.ndarray:
     """Return a logit of each held-out example after fine-tuning by binary cross-entropy; the model stays as it was.
 
     A linear layer reads the mean of the last hidden states, and all weights are trained.
     """
     torch.manual_seed(seed)
-    rng, config, backbone = np.random.default_rng(seed), model.config, model.bert  # type: ignore[assignment]
+    rng, hardware = np.random.default_rng(seed), choose_hardware("auto", threads=1)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    hardware = choose_hardware("auto", threads=1)
-    head = nn.Linear(config.hidden_size, 1)
-    optimizer = torch.optim.AdamW([*backbone.parameters(), *head.parameters()], weight_decay=0.01)
-    encoded = [[tokenizer.encode(*texts, max_length=128) for texts in part.texts] for part in (train, held_out)]
-    lengths = np.array([len(encoding) for encoding in encoded[0]])
+    head = nn.Linear(model.config.hidden_size, 1)
+    parameters = [*model.bert.parameters(), *head.parameters()]
+    optimizer = torch.optim.AdamW(parameters, weight_decay=0.01)
+    peak = default_learning_rate(model.config, finetuning=True)
+    encoded, asked = (
+        [tokenizer.encode(*texts, max_length=_LONGEST) for texts in part.texts] for part in (train, held_out)
+    )
+    lengths = np.array([len(encoding) for encoding in encoded])
 
-    def logits(encodings: Sequence[Any]) -> Any:
+    def logits(encodings: Sequence[Encoding]) -> Tensor:
         ids, mask = padded_rows([encoding.ids for encoding in encodings], tokenizer.pad_id)
         segments, _ = padded_rows([encoding.token_type_ids for encoding in encodings], 0)
         with hardware.autocast():
-            hidden_BLD = backbone(ids, mask, segments).last_hidden_state.float()
+            hidden_BLD = model.bert(ids, mask, segments).last_hidden_state.float()
         return head((hidden_BLD * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))[:, 0]
 
     steps, step = epochs * -(-len(lengths) // _BATCH), 0
     for _ in range(epochs):
         for rows in batches_by_length(lengths, _BATCH, rng):
             step += 1
-            rate = default_learning_rate(config, finetuning=True) * lr_schedule(step / (steps + 1), 0.1)
-            optimizer.param_groups[0]["lr"] = rate
+            optimizer.param_groups[0]["lr"] = peak * lr_schedule(step / (steps + 1), 0.1)
             targets = torch.from_numpy(train.targets[rows])
-            nn.functional.binary_cross_entropy_with_logits(
-                logits([encoded[0][row] for row in rows]), targets
-            ).backward()
-            nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
+            loss = nn.functional.binary_cross_entropy_with_logits(logits([encoded[row] for row in rows]), targets)
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
             optimizer.zero_grad()
     with torch.inference_mode():
-        parts = [logits(encoded[1][start : start + _BATCH]) for start in range(0, len(encoded[1]), _BATCH)]
+        parts = [logits(asked[start : start + _BATCH]) for start in range(0, len(asked), _BATCH)]
     model.load_state_dict(before)
     return torch.cat(parts).numpy()
