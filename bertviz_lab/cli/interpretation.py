@@ -110,13 +110,7 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
     """Index a corpus: what each head does on average, and where a head or neuron does it most."""
     from bertviz_lab.data.corpora.read import read_documents
     from bertviz_lab.data.samples.corpus_texts import CORPORA, corpus_texts, sample_texts, suited_corpus
-    from bertviz_lab.figures.corpus import (
-        examples_text,
-        head_examples_body,
-        head_name,
-        neuron_examples_body,
-        place_of,
-    )
+    from bertviz_lab.figures import corpus
 
     most = lab.interpret.MOST_TEXTS
     if not 1 <= options.texts <= most:
@@ -133,14 +127,14 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
     chosen: dict[str, Any] = {}
     text: list[str] = []
     if options.head:
-        chosen = head_examples_body(index, tokenizer, *place_of(options.head, layers, heads))
-        text = ["The strongest attention of each text:", *examples_text(chosen["strongest"])]
+        chosen = corpus.head_examples_body(index, tokenizer, *corpus.place_of(options.head, layers, heads))
+        text = ["The strongest attention of each text:", *corpus.examples_text(chosen["strongest"])]
         for low, high, share, group in chosen["intervals"]:
-            text += ["", f"{low} to {min(1, high):g}, {share:.0%} of tokens:", *examples_text(group)]
+            text += ["", f"{low} to {min(1, high):g}, {share:.0%} of tokens:", *corpus.examples_text(group)]
     if options.neuron:
-        place = place_of(options.neuron, *index.neurons.shape[:2])
-        chosen = neuron_examples_body(index, tokenizer, *place)
-        text = [f"Active (above 0) at {chosen['active']:.0%} of tokens:", *examples_text(chosen["examples"])]
+        place = corpus.place_of(options.neuron, *index.neurons.shape[:2])
+        chosen = corpus.neuron_examples_body(index, tokenizer, *place)
+        text = [f"Active (above 0) at {chosen['active']:.0%} of tokens:", *corpus.examples_text(chosen["examples"])]
         if promoted := lab.interpret.promoted_tokens(checkpoint, index, *place):
             changes = {"promoted": promoted.promoted, "suppressed": promoted.suppressed}
             chosen |= changes
@@ -155,7 +149,7 @@ def corpus_search_command(options: argparse.Namespace) -> Result:
     for layer in range(layers):
         for head, role in enumerate(roles[layer]):
             values = [f"{of_heads[layer][head]:{len(name)}.2f}" for name, of_heads in metrics.items()]
-            lines.append(f"{head_name(layer, head):4} {role or '-':16} {'  '.join(values)}")
+            lines.append(f"{corpus.head_name(layer, head):4} {role or '-':16} {'  '.join(values)}")
     return Result(body, "\n".join(lines))
 
 

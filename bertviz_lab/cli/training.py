@@ -46,15 +46,9 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     """Start or resume a run; `settings` supplies the defaults."""
     from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
     from bertviz_lab.training.loop.hardware import start_accelerator
+    from bertviz_lab.training.runs import run_folder
     from bertviz_lab.training.runs.events import Event, RunFinished, final_scores, format_event
     from bertviz_lab.training.runs.notifier import Notifier
-    from bertviz_lab.training.runs.run_folder import (
-        discard_failed_run,
-        read_config,
-        read_log,
-        record,
-        require_no_other_files,
-    )
 
     if not options.out:
         raise InputError("--out is empty; name a folder for the run.")
@@ -62,7 +56,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     given = given_options(options, [f.name for f in dataclasses.fields(kind)])
     resume = options.resume and (folder / "config.json").is_file()
     if resume:
-        earlier = read_config(folder)
+        earlier = run_folder.read_config(folder)
         if not isinstance(earlier, kind):
             raise InputError(f"{folder} holds a run of another kind; name another folder.")
         if "time_budget" in given and (steps := getattr(earlier, "steps", None)):
@@ -71,18 +65,18 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         config = earlier.resumed_with(**given)
     else:
         config = settings(**given)
-        if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
+        if (folder / "events.jsonl").exists() and not run_folder.discard_failed_run(folder):
             raise InputError(f"{folder} holds a run already; add --resume to resume it, or name another folder.")
         if latest_checkpoint(folder) is not None or next(folder.glob("*model*"), None):
             raise InputError(f"{folder} holds a model already, which would be overwritten; name another folder.")
-        require_no_other_files(folder)
+        run_folder.require_no_other_files(folder)
     stop = stop_on_signals()
     finished: RunFinished | None = None
     accelerator = start_accelerator()
     main = accelerator.is_main_process
     events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set, require_sure=True)
     if main:
-        events = notifier.watch(record(events, folder), folder)
+        events = notifier.watch(run_folder.record(events, folder), folder)
     for event in events:
         if main and (line := format_event(event)):
             notice(line)
@@ -90,7 +84,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
             finished = event
     assert finished is not None
     accelerator.state.destroy_process_group()
-    rows, _ = read_log(folder)
+    rows, _ = run_folder.read_log(folder)
     body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
     saved = "\n".join([*_seed_lines(body), f"Your model is in {finished.path}"])
     text = saved if finished.path else "Stopped before the first checkpoint; resume with --resume"
