@@ -1,7 +1,7 @@
 """Detect the encoding of a text file.
 
-First by certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then with `chardet` on a
-sample.
+By `chardet` where the first bytes have certain signs of one (byte-order marks, zeros, escape sequences); else UTF-8
+where the whole file is valid; else by `chardet` on a sample from where it is not.
 """
 
 import codecs
@@ -14,15 +14,10 @@ from bertviz_lab.data.corpora.sources import READABLE, Source, refuse_binary
 from bertviz_lab.errors import InputError
 
 _SAMPLE = 1 << 16
-_BOMS = (  # UTF-32 first: its BOM begins with that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 #: Encodings of the web and ISO 8859; including those of DOS and old Macs would misidentify short texts.
 _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
+#: Those with signs that are certain. Japanese mail has 7 bits, so it is valid UTF-8.
+_CERTAIN = ("utf-8-sig", "utf-16", "utf-32", "iso2022")
 
 
 def recognize(source: Source) -> str:
@@ -32,47 +27,30 @@ def recognize(source: Source) -> str:
         if not head:
             raise InputError(f"{quoted(source.name)} is empty; choose a file with text in it.")
         refuse_binary(source.name, head)
-        encoding = next((name for mark, name in _BOMS if head.startswith(mark)), None) or _utf16_or_utf32(head)
-        if encoding is None and (b"\x1b$B" in head or b"\x1b$@" in head):
-            # As in Japanese mail: 7 bits, so valid UTF-8, with sequences that choose characters.
-            encoding = "iso2022_jp"
-        sample = head
-        if encoding is None and not _is_noise(head.decode("latin-1")):
-            invalid = _first_invalid_utf8(stream, head)
-            if invalid is None:
-                encoding = "utf-8"
-            else:
-                sample, multibyte = invalid
-                encoding = _detect(sample, multibyte) or _utf16_or_utf32(head, max_other_zeros=0.05)
+        encoding, sample = _by_chardet(head), head
+        if not (encoding or "").startswith(_CERTAIN):
+            encoding = None
+            if not _is_noise(head.decode("latin-1")):
+                invalid = _first_invalid_utf8(stream, head)
+                sample, multibyte = invalid or (head, 0)
+                is_utf8 = invalid is None or _is_damaged_utf8(sample, multibyte)
+                encoding = "utf-8" if is_utf8 else _by_chardet(sample) or _utf16_of_few_zeros(head)
     if encoding is None or _is_noise(sample.decode(encoding, "replace")):
         raise InputError(f"{quoted(source.name)} is not text in any known encoding; give {READABLE}.")
     return encoding
 
 
-def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
-    """UTF-16 or UTF-32 without a BOM: line ends and ASCII leave zeros at the same offsets of every unit.
+def _by_chardet(sample: bytes) -> str | None:
+    encoding = chardet.detect(sample, encoding_era=_ENCODINGS, compat_names=False)["encoding"]
+    return "cp1252" if encoding == "iso8859-1" else encoding  # a superset, with quotation marks
 
-    `max_other_zeros` is the share of zeros allowed at other offsets, where some Chinese characters have them.
-    """
-    if b"\x00" not in head:
-        return None
-    for name, width, zeros in (
-        ("utf-32-le", 4, (2, 3)),
-        ("utf-32-be", 4, (0, 1)),
-        ("utf-16-le", 2, (1,)),
-        ("utf-16-be", 2, (0,)),
-    ):
-        body = head[: len(head) // width * width]
-        units = len(body) // width
-        if not units or (len(head) < _SAMPLE and len(head) % width):
-            continue
-        share = [body[offset::width].count(0) / units for offset in range(width)]
-        other_zeros = max(share[offset] for offset in range(width) if offset not in zeros)
-        if min(share[offset] for offset in zeros) < (0.9 if width == 4 else 0.005) or other_zeros > max_other_zeros:
-            continue
-        text = body.decode(name, "replace")
-        odd = sum(not (c.isprintable() or c.isspace()) for c in text)
-        if odd <= 0.02 * len(text):  # other bytes give unassigned code points and lone surrogates
+
+def _utf16_of_few_zeros(head: bytes) -> str | None:
+    """Return UTF-16 without a mark where that gives text: of Chinese, line ends alone leave the zeros that show it."""
+    for name in ("utf-16-le", "utf-16-be") if b"\0" in head else ():
+        text = head.decode(name, "replace")
+        # Other bytes give unassigned code points and lone surrogates.
+        if "\n" in text and sum(not (c.isprintable() or c.isspace()) for c in text) <= 0.02 * len(text):
             return name
     return None
 
@@ -97,15 +75,12 @@ def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | N
         chunk = following
 
 
-def _detect(sample: bytes, multibyte: int) -> str | None:
-    """Return the encoding of a sample that is not valid UTF-8; `multibyte` as `_first_invalid_utf8` counts it."""
+def _is_damaged_utf8(sample: bytes, multibyte: int) -> bool:
+    """Return whether a sample is UTF-8 with a few damaged bytes; `multibyte` as `_first_invalid_utf8` counts it."""
     text = sample.decode("utf-8", "replace")
     damage = text.count("\ufffd")
     sound = sum(c > "\x7f" for c in text) - damage
-    if sound + multibyte >= 8 * damage:
-        return "utf-8"  # with a few damaged bytes
-    encoding = chardet.detect(sample, encoding_era=_ENCODINGS, compat_names=False)["encoding"]
-    return "cp1252" if encoding == "iso8859-1" else encoding  # a superset, with quotation marks
+    return sound + multibyte >= 8 * damage
 
 
 def _is_noise(text: str) -> bool:

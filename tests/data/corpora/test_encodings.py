@@ -42,7 +42,7 @@ OLD_ENCODINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_unicode_encodings_are_recognised_with_and_without_a_mark(tmp_path, language, encoding):
     text = (LANGUAGES[language] + "\n") * 30
