@@ -241,9 +241,9 @@ def questions(model: str, text_a: str, text_b: str) -> Iterator[Asked]:
 
 def causes_questions(model: str, text_a: str, text_b: str, kind: str = "") -> Iterator[Asked]:
     """Yield what Causes asks about a text: every component, corruption and direction once."""
-    given = {"model": model, "text_a": text_a, "text_b": text_b}
-    traced = {"kind": kind, "position": None, "choice": "", "contrast": "", "corruption": "word", "changed": None,
-              "replacement": "", "direction": "denoising"}  # fmt: skip
+    traced = {"model": model, "text_a": text_a, "text_b": text_b, "kind": kind, "position": None, "choice": "",
+              "contrast": "", "corruption": "word", "changed": None, "replacement": "",
+              "direction": "denoising"}  # fmt: skip
     noised = traced | {"corruption": "noise", "direction": "noising"}
     masked = traced | {"corruption": "mask", "changed": 2}
     written = traced | {"corruption": "text", "replacement": text_a.replace("red", "old")}
@@ -253,11 +253,11 @@ def causes_questions(model: str, text_a: str, text_b: str, kind: str = "") -> It
         ("feed_forward", masked),
         ("head", written),
     ):
-        yield "causes", "patching", given | {"traced": changed, "component": component}
+        yield "causes", "patching", changed | {"component": component}
     for component, layer in (("residual", 0), ("head", 1), ("residual", 2)):
-        yield "causes", "patched", given | {"traced": traced, "component": component, "layer": layer, "index": 1}
+        yield "causes", "patched", traced | {"component": component, "layer": layer, "index": 1}
     for changed in (traced, noised):
-        yield "causes", "decomposition", given | {"traced": changed}
+        yield "causes", "decomposition", changed
 
 
 def differences(server: Any, engine: Any, tolerance: float, path: str = "") -> Iterator[str]:

@@ -75,8 +75,8 @@ async function corrupted({ model, progress }, encoding, target, { corruption: ki
 }
 
 /** The clean run twice, {encoding, target, base, source}; a run is {ids, noised}. */
-async function cleanRuns(model, { text_a: a, text_b: b, traced }) {
-  const { encoding, target } = await explained(model, { text_a: a, text_b: b, ...traced });
+async function cleanRuns(model, args) {
+  const { encoding, target } = await explained(model, args);
   const length = encoding.ids.length;
   if (length > MOST_TOKENS)
     throw new Error(`This text has ${length} tokens, and a browser traces up to ${MOST_TOKENS}: use the lab for it.`);
@@ -85,16 +85,16 @@ async function cleanRuns(model, { text_a: a, text_b: b, traced }) {
 }
 
 /** Clean and corrupted run in the direction of a question, with the corruption. */
-async function bothRuns(context, { traced, ...texts }) {
-  const { encoding, target, base: clean } = await cleanRuns(context.model, { traced, ...texts });
+async function bothRuns(context, args) {
+  const { encoding, target, base: clean } = await cleanRuns(context.model, args);
   const length = encoding.ids.length;
-  const other = await corrupted(context, encoding, target, traced);
+  const other = await corrupted(context, encoding, target, args);
   const positions = range(length).filter((at) => other.ids[at] !== clean.ids[at] || other.noised.includes(at));
   const names = positions.map((at) =>
     (other.noised.length ? `${encoding.tokens[at]} + noise` : context.model.tokenizer.token(other.ids[at])));
-  const isDenoising = traced.direction === 'denoising';
+  const isDenoising = args.direction === 'denoising';
   const [base, source] = isDenoising ? [other, clean] : [clean, other];
-  return { encoding, target, direction: traced.direction, base, source, corruption: { positions, names } };
+  return { encoding, target, direction: args.direction, base, source, corruption: { positions, names } };
 }
 
 // ---- forward passes
@@ -237,11 +237,11 @@ function paths(layers, position) {
 
 const columnSums = (rows) => rows[0].map((_, at) => sum(rows.map((row) => row[at])));
 
-export async function flow(context, { text_a: a, text_b: b, traced, method, threshold }) {
+export async function flow(context, { method, threshold, ...args }) {
   if (!METHODS.includes(method))
     throw new Error('A browser computes attention and value zeroing: use the lab for norm and ALTI.');
   const { model } = context;
-  const both = await cleanRuns(model, { text_a: a, text_b: b, traced });
+  const both = await cleanRuns(model, args);
   const { encoding, target: { position } } = both;
   const length = encoding.ids.length;
   const { attentions } = await model.run(encoding);

@@ -15,11 +15,9 @@ A, B = "the red cat sat", "she gave him the book"
 
 
 def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **chosen: Any) -> Any:
-    traced = {"kind": "", "position": None, "choice": "", "contrast": "", "corruption": "word", "changed": None}
-    traced |= {"replacement": "", "direction": "denoising"}
-    traced = {name: chosen.pop(name, value) for name, value in traced.items()}
-    given = {"model": "", "text_a": text_a, "text_b": text_b, "traced": traced, "component": "residual", "layer": 0}
-    given |= {"index": 2, "method": "value zeroing", "threshold": 0.05} | chosen
+    given = {"model": "", "text_a": text_a, "text_b": text_b, "component": "residual", "layer": 0, "index": 2}
+    given |= {"kind": "", "position": None, "choice": "", "contrast": "", "corruption": "word", "changed": None}
+    given |= {"replacement": "", "direction": "denoising", "method": "value zeroing", "threshold": 0.05} | chosen
     question = QUESTIONS[name]
     answer = question.ask(session, {key: value for key, value in given.items() if key in question.arguments})
     return shown(answer) if isinstance(answer, str) else answer

@@ -1,5 +1,6 @@
 """What Attribution asks: what a prediction rests on, token by token and head by head, and it after interventions."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,32 @@ from bertviz_lab.ui.view import Heads, Index, ModelName, Text, Word, questions
 
 _SHOWN_CLASSES = 6  # of many, before and after an intervention
 LARGE = 20_000_000  # weights: attributions of a larger model take seconds
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The input of Explore, and which prediction for it is explained; "" and None stand for what suits the text."""
+
+    model: ModelName
+    text_a: Text
+    text_b: Text
+    kind: Word
+    position: Index | None  # one without such a token stands for the first one
+    choice: Word
+    contrast: Word
+
+    def opened(self, state: AppState) -> tuple[Any, Any, Any]:
+        """Return the model, its inputs, and the target. Raises `InputError`."""
+        checkpoint = state.models.open(self.model)
+        kind = _resolve_kind(checkpoint, self.text_a, self.text_b, self.kind)
+        pair = _pair(self.text_b, kind)
+        if kind == "token":
+            inputs, _ = interpret.encode_masked(checkpoint, self.text_a, pair)  # which advises where there is no [MASK]
+        else:
+            inputs = interpret.encode_inputs(checkpoint, self.text_a, pair)
+        position = self.position if self.position in _positions(checkpoint, inputs.encoding, kind) else None
+        names = {"choice": self.choice.strip() or None, "against": self.contrast.strip() or None}
+        return checkpoint, inputs, interpret.choose_target(checkpoint, inputs, kind, position=position, **names)
 
 
 def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind: Word) -> dict[str, Any]:
@@ -44,23 +71,13 @@ def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind:
     }
 
 
-def attribution(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-) -> dict[str, Any]:
+def attribution(state: AppState, asked: Explained) -> dict[str, Any]:
     """Return the prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
-    checkpoint = state.models.open(model)
-    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
+    checkpoint, inputs, target = asked.opened(state)
     attributions = interpret.attribute_by_all(checkpoint, inputs, target, report_progress)
     attention = None
     if target.read_position is not None:
-        trace = interpret.trace_text(checkpoint, text_a, inputs.encoding.text_b)
+        trace = interpret.trace_text(checkpoint, asked.text_a, inputs.encoding.text_b)
         attention = trace.attentions[:, :, target.position].mean((0, 1))
     scores = interpret.class_scores(checkpoint, inputs, target)
     score = float(scores[target.index])
@@ -69,24 +86,13 @@ def attribution(
     return {"facts": figure("explained", target=target, value=score, rank=rank), "tokens": tokens}
 
 
-def head_effects(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-    ablated: Heads,
-) -> Payload:
+def head_effects(state: AppState, asked: Explained, ablated: Heads) -> Payload:
     """Return the map of all heads, with the ablated ones marked."""
-    checkpoint = state.models.open(model)
-    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
-    texts = (text_a, inputs.encoding.text_b)
+    checkpoint, inputs, target = asked.opened(state)
+    texts = (asked.text_a, inputs.encoding.text_b)
     # The effect of each head does not depend on which are ablated: of a large model it is computed once.
     ablation = state.remembered(
-        ("head effects", state.models.version(model), texts, target),
+        ("head effects", state.models.version(asked.model), texts, target),
         lambda: interpret.ablate_heads(checkpoint, *texts, target=target, on_progress=report_progress),
     )
     return figure(
@@ -101,30 +107,19 @@ def head_effects(
 
 
 def intervention(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    kind: Word,
-    position: Index | None,
-    choice: Word,
-    contrast: Word,
-    ablated: Heads,
-    causal: bool,
-    segments: Literal["", "zero", "swapped"],
+    state: AppState, asked: Explained, ablated: Heads, causal: bool, segments: Literal["", "zero", "swapped"]
 ) -> dict[str, Any]:
     """Return what is changed in the model or in its input (`facts`), and the prediction before and after (`chart`)."""
     from bertviz_lab.interpret.inputs import with_segment_ids
 
-    checkpoint = state.models.open(model)
+    checkpoint, inputs, target = asked.opened(state)
     config = checkpoint.config
-    inputs, target = explained(checkpoint, text_a, text_b, kind, position, choice, contrast)
     head_mask = np.ones((config.num_hidden_layers, config.num_attention_heads))
     closed = [place for place in sorted(set(ablated)) if place[0] < len(head_mask) and place[1] < head_mask.shape[1]]
     for place in closed:
         head_mask[place] = 0
     before = interpret.class_scores(checkpoint, inputs, target)
-    changed_inputs = with_segment_ids(inputs, segments) if segments and text_b and config.has_segments else inputs
+    changed_inputs = with_segment_ids(inputs, segments) if segments and asked.text_b and config.has_segments else inputs
     after = interpret.class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
     largest = [
         int(index) for scores in (before, after) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]
@@ -141,22 +136,6 @@ def intervention(
     )
     facts = figure("changes", change=change, lacks_segments=bool(segments) and not config.has_segments)
     return {"facts": facts, "chart": chart}
-
-
-def explained(
-    checkpoint: Any, text_a: str, text_b: str, kind: str, position: int | None, choice: str, contrast: str
-) -> tuple[Any, Any]:
-    """Return inputs and target; a position without such a token stands for the first one. Raises `InputError`."""
-    resolved = _resolve_kind(checkpoint, text_a, text_b, kind)
-    pair = _pair(text_b, resolved)
-    if resolved == "token":
-        inputs, _ = interpret.encode_masked(checkpoint, text_a, pair)  # which gives advice where there is no [MASK]
-    else:
-        inputs = interpret.encode_inputs(checkpoint, text_a, pair)
-    if position not in _positions(checkpoint, inputs.encoding, resolved):
-        position = None
-    names = {"choice": choice.strip() or None, "against": contrast.strip() or None}
-    return inputs, interpret.choose_target(checkpoint, inputs, resolved, position=position, **names)
 
 
 def _resolve_kind(checkpoint: Any, text_a: str, text_b: str, kind: str) -> Any:

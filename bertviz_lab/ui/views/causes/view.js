@@ -81,7 +81,7 @@ export function mount(panel) {
   function question() {
     const { changed: place, ...others } = settings.values;
     const at = tokens.length && !tokens.includes(place) ? '' : place;
-    return { traced: { ...target.question(), ...others, changed: at === '' ? null : Number(at) } };
+    return { ...target.question(), ...others, changed: at === '' ? null : Number(at) };
   }
 
   const asked = () => JSON.stringify([page.input, question(), look.values]);

@@ -14,8 +14,8 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
-from bertviz_lab.ui.views.attribution.view import explained, targets
+from bertviz_lab.ui.view import Index, Text, Word, questions
+from bertviz_lab.ui.views.attribution.view import Explained, targets
 from bertviz_lab.ui.views.layers.view import kept_lens
 
 _SHOWN_CLASSES = 6  # of many, with and without a patch
@@ -24,47 +24,32 @@ Component = Literal["residual", "attention", "feed_forward", "head"]
 
 
 @dataclass(frozen=True)
-class Traced:
+class Traced(Explained):
     """A prediction, as Attribution has it, and how the corrupted text is made."""
 
-    kind: Word
-    position: Index | None
-    choice: Word
-    contrast: Word
     corruption: Literal["word", "mask", "noise", "text"]  # another token, [MASK], noise, or a text that was typed
     changed: Index | None  # the position of the token that is changed; None for the one that is proposed
     replacement: Text  # the token that replaces it, or the corrupted text A
     direction: Literal["denoising", "noising"]
 
 
-def patching(
-    state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced, component: Component
-) -> dict[str, Any]:
+def patching(state: AppState, asked: Traced, component: Component) -> dict[str, Any]:
     """Return both texts' predictions (`facts`), the effect of each patch (`map`), and the `tokens` to choose from."""
-    effects = _patching(state, model, text_a, text_b, traced)
+    effects = _patching(state, asked)
     encoding = effects.encoding
-    at = encoding.unmasked_positions(state.models.open(model).tokenizer.mask_id)
+    at = encoding.unmasked_positions(state.models.open(asked.model).tokenizer.mask_id)
     tokens = [["", "proposed by occlusion"], *([place, f"{encoding.tokens[place]} ({place})"] for place in at)]
     changed = {"positions": effects.corruption.positions, "names": effects.corruption.names}
     facts = figure("corrupted", corruption=changed, **runs_body(effects))
     return {"facts": facts, "map": figure("activation_patching", **patching_body(effects, component)), "tokens": tokens}
 
 
-def patched(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    traced: Traced,
-    component: Component,
-    layer: Index,
-    index: Index,
-) -> Payload:
+def patched(state: AppState, asked: Traced, component: Component, layer: Index, index: Index) -> Payload:
     """Return the prediction for both texts and with one activation patched: that of a token, or of a head."""
-    effects = _patching(state, model, text_a, text_b, traced)
-    checkpoint, cell, texts = state.models.open(model), interpret.Cell(component, layer, index), _texts(effects)
-    asked = {"target": effects.target, "corruption": effects.corruption, "direction": traced.direction}
-    runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **asked)
+    effects = _patching(state, asked)
+    checkpoint, cell, texts = state.models.open(asked.model), interpret.Cell(component, layer, index), _texts(effects)
+    given = {"target": effects.target, "corruption": effects.corruption, "direction": asked.direction}
+    runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **given)
     largest = [int(place) for run in runs for place in np.argsort(-run, kind="stable")[:_SHOWN_CLASSES]]
     classes = list(dict.fromkeys([effects.target.index, *largest]))
     inputs = interpret.encode_inputs(checkpoint, *texts)
@@ -73,31 +58,24 @@ def patched(
     return figure("patched", runs=[run[classes] for run in runs], **drawn, **runs_body(effects))
 
 
-def decomposition(state: AppState, model: ModelName, text_a: Text, text_b: Text, traced: Traced) -> Payload:
+def decomposition(state: AppState, asked: Traced) -> Payload:
     """Return what each component adds to the logit, next to the effect of patching it."""
-    effects = _patching(state, model, text_a, text_b, traced)
-    parts = interpret.decompose_logit(state.models.open(model), *_texts(effects), target=effects.target)
+    effects = _patching(state, asked)
+    parts = interpret.decompose_logit(state.models.open(asked.model), *_texts(effects), target=effects.target)
     return figure("logit_decomposition", **decomposition_body(parts, effects))
 
 
 def flow(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    traced: Traced,
-    method: Word,
-    threshold: Annotated[float, Field(ge=0.001, le=1)],
+    state: AppState, asked: Traced, method: Word, threshold: Annotated[float, Field(ge=0.001, le=1)]
 ) -> dict[str, Payload]:
     """Return each token's contribution to the position that is predicted: by all `methods`, by one in `layers`, and its
     paths through the layers, without edges under a threshold (`graph`)."""
     if method not in interpret.FLOW_METHODS:
         raise InputError(f"Choose one of {', '.join(interpret.FLOW_METHODS)}.")
-    checkpoint = state.models.open(model)
-    inputs, target = _explained(checkpoint, text_a, text_b, traced)
-    texts = (text_a, inputs.encoding.text_b)
+    checkpoint, inputs, target = asked.opened(state)
+    texts = (asked.text_a, inputs.encoding.text_b)
     contributions = state.remembered(
-        ("information flow", state.models.version(model), texts),
+        ("information flow", state.models.version(asked.model), texts),
         lambda: interpret.information_flow(checkpoint, *texts, on_progress=report_progress),
     )
     by_layer = {"method": method, "layers": contributions.contributions[method][:, target.position]}
@@ -109,43 +87,36 @@ def flow(
     }
 
 
-def findings(
-    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, traced: Traced
-) -> Payload:
+def findings(state: AppState, visitor: Visitor, asked: Traced) -> Payload:
     """Return the findings report on a prediction; of the corpus what its index says, where there is one."""
-    patching, checkpoint = _patching(state, model, text_a, text_b, traced), state.models.open(model)
-    index = state.corpora.known(model.strip() or state.models.default(), visitor)
-    (tuned,) = kept_lens(state, model)
-    asked = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
+    patching, checkpoint = _patching(state, asked), state.models.open(asked.model)
+    index = state.corpora.known(asked.model.strip() or state.models.default(), visitor)
+    (tuned,) = kept_lens(state, asked.model)
+    given = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
     report = state.remembered(
-        ("findings", state.models.version(model), _texts(patching), traced, index and index.name, tuned is None),
-        lambda: interpret.measure_findings(checkpoint, *_texts(patching), **asked, on_progress=report_progress),
+        ("findings", state.models.version(asked.model), asked, index and index.name, tuned is None),
+        lambda: interpret.measure_findings(checkpoint, *_texts(patching), **given, on_progress=report_progress),
     )
     return findings_payload(report)
 
 
-def _explained(checkpoint: Any, text_a: str, text_b: str, traced: Traced) -> tuple[Any, Any]:
-    return explained(checkpoint, text_a, text_b, traced.kind, traced.position, traced.choice, traced.contrast)
-
-
-def _patching(state: AppState, model: str, text_a: str, text_b: str, traced: Traced) -> Any:
+def _patching(state: AppState, asked: Traced) -> Any:
     """Return the `ActivationPatching` of a prediction, computed once for all that is shown of it."""
-    checkpoint = state.models.open(model)
-    inputs, target = _explained(checkpoint, text_a, text_b, traced)
-    texts, kind = (text_a, inputs.encoding.text_b), traced.corruption
+    checkpoint, inputs, target = asked.opened(state)
+    texts, kind = (asked.text_a, inputs.encoding.text_b), asked.corruption
 
     def compute() -> Any:
         if kind == "text":
-            corruption = interpret.corruption_of(checkpoint, *texts, traced.replacement, texts[1])
+            corruption = interpret.corruption_of(checkpoint, *texts, asked.replacement, texts[1])
         else:
-            word = traced.replacement.strip() or None
+            word = asked.replacement.strip() or None
             corruption = interpret.propose_corruption(
-                checkpoint, *texts, target=target, position=traced.changed, kind=kind, word=word
+                checkpoint, *texts, target=target, position=asked.changed, kind=kind, word=word
             )
-        asked = {"target": target, "corruption": corruption, "direction": traced.direction}
-        return interpret.patch_activations(checkpoint, *texts, **asked, on_progress=report_progress)
+        given = {"target": target, "corruption": corruption, "direction": asked.direction}
+        return interpret.patch_activations(checkpoint, *texts, **given, on_progress=report_progress)
 
-    return state.remembered(("patching", state.models.version(model), texts, traced), compute)
+    return state.remembered(("patching", state.models.version(asked.model), asked), compute)
 
 
 def _texts(patching: Any) -> tuple[str, str | None]:

@@ -56,13 +56,7 @@ def corpora(state: AppState, visitor: Visitor, asked: Asked) -> list[tuple[str, 
 
 
 def heads(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-    x: Word,
-    y: Word,
-    layer: Index | None,
-    head: Index,
+    state: AppState, visitor: Visitor, asked: Asked, x: Word, y: Word, layer: Index | None, head: Index
 ) -> dict[str, Any]:
     """Return what was indexed (`facts`), all heads by two metrics (`map`), and one of them: by default the most
     content-based head. It has a `role`, a `profile` of distances and `examples`."""
@@ -91,13 +85,7 @@ def head_answer(
     }
 
 
-def pairs(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-    query: Index | None,
-    key: Index | None,
-) -> dict[str, Any]:
+def pairs(state: AppState, visitor: Visitor, asked: Asked, query: Index | None, key: Index | None) -> dict[str, Any]:
     """Return the `tokens` of the input, [[position, words], ...], and the heads that link two of them (`map`).
 
     Without a `query` it is the first [MASK] or the last token, without a `key` the token whose occlusion lowers the
@@ -130,13 +118,7 @@ def pairs(
         return chosen | {"key": key, "map": message_payload(str(error))}
 
 
-def neurons(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-    position: Index | None,
-    neuron: Word,
-) -> dict[str, Any]:
+def neurons(state: AppState, visitor: Visitor, asked: Asked, position: Index | None, neuron: Word) -> dict[str, Any]:
     """Return the neurons that are `firing` at a token, by default the first [MASK] or token; and of one, by default the
     first of them, its `examples` and the tokens that it `promoted`, None without a masked-LM head."""
     checkpoint = state.models.open(asked.model)
@@ -158,13 +140,7 @@ def neurons(
     }
 
 
-def training(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-    layer: Index,
-    head: Index,
-) -> Payload:
+def training(state: AppState, visitor: Visitor, asked: Asked, layer: Index, head: Index) -> Payload:
     """Return how a head came to do what it does, over the snapshots of the run."""
     name = asked.name(state)
     if not state.snapshots.has_snapshots(name):

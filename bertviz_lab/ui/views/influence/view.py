@@ -17,8 +17,8 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Count, Index, ModelName, Text, Word, questions
-from bertviz_lab.ui.views.attribution.view import explained, targets
+from bertviz_lab.ui.view import Count, Index, questions
+from bertviz_lab.ui.views.attribution.view import Explained, targets
 
 _LEFT_OUT = 20  # sentences by default
 _SHOWN_TOKENS, _SHOWN_RUNS = 4, 5
@@ -29,24 +29,13 @@ Method = Literal["TracIn", "BM25", "random", "nothing"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Explained):
     """A prediction, as Attribution has it, and how many training sentences are compared."""
 
-    model: ModelName
-    text_a: Text
-    text_b: Text
-    kind: Word
-    position: Index | None
-    choice: Word
-    contrast: Word
     candidates: Annotated[int, Field(ge=100, le=100_000)]
 
 
-def influence(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-) -> dict[str, Payload]:
+def influence(state: AppState, visitor: Visitor, asked: Asked) -> dict[str, Payload]:
     """Return what was compared (`facts`), and the ranking of the training sentences by `tracin` and by `bm25`."""
     ranking = _influence(state, visitor, asked)
     checkpoint = state.models.open(asked.model)
@@ -56,14 +45,7 @@ def influence(
     return {"facts": facts, "tracin": tracin_payload(ranking), "bm25": bm25_payload(ranking)}
 
 
-def leave_out(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-    by: Method,
-    count: Count,
-    steps: Index | None,
-) -> str:
+def leave_out(state: AppState, visitor: Visitor, asked: Asked, by: Method, count: Count, steps: Index | None) -> str:
     """Queue a run without the first sentences of a ranking, without random ones, or without none; return its id."""
     from bertviz_lab.training.runs.training_text import read_training_text, without_sentences
 
@@ -88,11 +70,7 @@ def leave_out(
     return run_id
 
 
-def retrained(
-    state: AppState,
-    visitor: Visitor,
-    asked: Asked,
-) -> dict[str, Any]:
+def retrained(state: AppState, visitor: Visitor, asked: Asked) -> dict[str, Any]:
     """Return the prediction by this model and by those trained again (`chart`, None without any).
 
     `runs` are [name, status] of those that are not finished, and `active` is whether any of them trains or waits.
@@ -108,8 +86,7 @@ def retrained(
     active = any(of_run.status in ACTIVE for of_run in runs.values())
     if not done:
         return {"chart": None, "runs": waiting, "active": active}
-    checkpoint = state.models.open(asked.model)
-    inputs, target = _explained(checkpoint, asked)
+    checkpoint, inputs, target = _opened(state, asked)
     opened = [(name, checkpoint), *((state.runs.name(run), state.models.open(run)) for run in done)]
     scores = [(title, interpret.class_scores(other, inputs, target)) for title, other in opened]
     tops = [int(at) for _, of_run in scores for at in (-of_run).argsort(kind="stable")[:_SHOWN_TOKENS]]
@@ -131,12 +108,11 @@ def _trained(state: AppState, visitor: Visitor, model: str) -> tuple[str, Path]:
     return name, state.snapshots.folder(name)
 
 
-def _explained(checkpoint: Any, asked: Asked) -> tuple[Any, Any]:
-    chosen = asked.kind, asked.position, asked.choice, asked.contrast
-    inputs, target = explained(checkpoint, asked.text_a, asked.text_b, *chosen)
+def _opened(state: AppState, asked: Asked) -> tuple[Any, Any, Any]:
+    checkpoint, inputs, target = asked.opened(state)
     if target.kind != "token":
         raise InputError("Training sentences are ranked for the prediction of a masked token.")
-    return inputs, target
+    return checkpoint, inputs, target
 
 
 def _influence(state: AppState, visitor: Visitor, asked: Asked) -> Any:
@@ -144,8 +120,7 @@ def _influence(state: AppState, visitor: Visitor, asked: Asked) -> Any:
     from bertviz_lab.training.runs.training_text import read_training_text
 
     name, folder = _trained(state, visitor, asked.model)
-    checkpoint = state.models.open(asked.model)
-    inputs, target = _explained(checkpoint, asked)
+    checkpoint, inputs, target = _opened(state, asked)
     reader = state.snapshots.reader(name)
 
     def compute() -> Any:
