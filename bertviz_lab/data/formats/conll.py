@@ -23,8 +23,7 @@ from itertools import chain, islice, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
-from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, preview
-from bertviz_lab.data.formats.text_files import TextFile
+from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, TextFile, preview
 from bertviz_lab.errors import InputError
 
 PLAIN, OUTSIDE = "plain", "O"

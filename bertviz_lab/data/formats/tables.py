@@ -14,8 +14,7 @@ from bertviz_lab.data.corpora.sources import suffix_of
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.labels import ClassCells, is_missing, list_of_labels, number_of
-from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions
-from bertviz_lab.data.formats.text_files import TextFile
+from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions, TextFile
 from bertviz_lab.errors import InputError
 
 #: Delimiters that become a tab: two signs or more that hardly a text has, or one before a label at the end of a line.

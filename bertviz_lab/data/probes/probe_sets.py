@@ -20,9 +20,8 @@ from typing import Any
 from bertviz_lab.data.corpora.formats.records import json_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import Kinds, Meter, Source, close_archives, find_sources
-from bertviz_lab.data.formats.raw import DropReport, ReadOptions
+from bertviz_lab.data.formats.raw import DropReport, ReadOptions, open_text
 from bertviz_lab.data.formats.tables import read_table
-from bertviz_lab.data.formats.text_files import open_text
 from bertviz_lab.data.probes.minimal_pairs import KINDS, PHENOMENA, MinimalPair, minimal_pairs, words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer

@@ -25,10 +25,9 @@ from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, find_sources
 from bertviz_lab.data.examples import FileInfo, Label, LabelledText, TaskData
 from bertviz_lab.data.formats.labels import NAMES_FILE, label_separator
-from bertviz_lab.data.formats.raw import ReadOptions
+from bertviz_lab.data.formats.raw import ReadOptions, open_text
 from bertviz_lab.data.formats.read import read_each
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, Layout, layout_of
-from bertviz_lab.data.formats.text_files import open_text
 from bertviz_lab.errors import InputError
 
 #: The newest decision about each example: its label, or None to leave it out (`tasks.corrections.newest`).

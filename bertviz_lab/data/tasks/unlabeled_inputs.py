@@ -22,10 +22,18 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
 from bertviz_lab.data.formats.labels import ClassCells, NumberCells, is_regression
-from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawData, RawFile, RawQuestions, RawSentences, ReadOptions
+from bertviz_lab.data.formats.raw import (
+    NO_TEXT,
+    DropReport,
+    RawData,
+    RawFile,
+    RawQuestions,
+    RawSentences,
+    ReadOptions,
+    open_text,
+)
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.tables import even_rows
-from bertviz_lab.data.formats.text_files import open_text
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.
