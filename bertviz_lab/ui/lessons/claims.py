@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, interpret
-from bertviz_lab.ui.lessons.lesson import CASES, MASK_ONLY, TINY, TOWN, Finding, Lesson
+from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
 BIKES = "Leo has a blue bike, and Mia has a red bike."
+NO_LOG = Message("This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH)
 
 
 def word_probability(checkpoint: Checkpoint, text: str, word: str, *, causal: bool = False) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
-from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars, word_probability
+from bertviz_lab.ui.lessons.claims import NO_LOG, count_held, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.encoder_claims import mlm_probabilities
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
@@ -35,11 +35,7 @@ def cost(session: AppState, lesson: Lesson) -> Finding:
             read[name] = steps[-1]["tokens"]
             work[name] = 6 * weights(config.num_hidden_layers, config.hidden_size) * read[name]
     if ENGLISH not in read:
-        raise InputError(
-            Message(
-                "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
-            )
-        )
+        raise InputError(NO_LOG)
     bert = 6 * weights(12, 768) * _BERT_TOKENS
     ratio = _BERT_TOKENS / read[ENGLISH]
     numbers: dict[str, str] = {

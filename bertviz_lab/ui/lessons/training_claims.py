@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
-from bertviz_lab.ui.lessons.claims import BIKE, count_held, only_choice, percent, percent_bars, word_probability
+from bertviz_lab.ui.lessons.claims import BIKE, NO_LOG, count_held, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
@@ -237,11 +237,7 @@ def _tokens_read(session: AppState, lesson: Lesson) -> dict[str, str]:
     logs = [[row for row in session.log_of(name) if row["event"] in ("StepDone", "TrialStarted")]
             for name in (ENGLISH, lesson.model)]  # fmt: skip
     if not all(logs):
-        raise InputError(
-            Message(
-                "This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH
-            )
-        )
+        raise InputError(NO_LOG)
     seeds = max(1, sum(row["event"] == "TrialStarted" for row in logs[1]))
     whole, tuning = (max(row.get("tokens", 0) for row in rows) for rows in logs)
     return {"tokens": Number(whole / 1e6, ".0f"), "tuning": Number(tuning / seeds / 1e6, ".1f"),

@@ -173,8 +173,7 @@ def control(draw: Random) -> Task:
         ),
         why=Message(
             "A number alone shows nothing: it is compared with what comes out where the credited thing is missing. "
-            "What "
-            "is left of the result is the difference."
+            "What is left of the result is the difference."
         ),
     )
 

@@ -33,8 +33,7 @@ def mlm_example(draw: Random) -> Task:
             Message(
                 "The positions {masked}, {replaced} and {kept} are selected (the first position is 0). By the 80/10/10 "
                 "rule, position {masked} becomes `[MASK]`, position {replaced} the random token `{other}`, and "
-                "position "
-                "{kept} stays as it is.",
+                "position {kept} stays as it is.",
                 **numbers,
             ),
             Message(
@@ -84,8 +83,7 @@ def pair_layout(draw: Random) -> Task:
         prompt=(
             Message(
                 "A and B become one input, padded to {length} tokens. The tokenizer is lower-cased; every word and "
-                "every "
-                "full stop is one token.",
+                "every full stop is one token.",
                 length=length,
             ),
         ),

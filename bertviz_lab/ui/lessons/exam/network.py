@@ -27,8 +27,7 @@ def attention_row(draw: Random) -> Task:
         prompt=(
             Message(
                 "A head of size 4: the query of `kite` is ({query}). The attention mask is 1 for the first three "
-                "tokens "
-                "and 0 for `[PAD]`. Of the values only the first component is shown.",
+                "tokens and 0 for `[PAD]`. Of the values only the first component is shown.",
                 query=shown,
             ),
         ),
@@ -75,8 +74,7 @@ def parameters(draw: Random) -> Task:
         prompt=(
             Message(
                 "A BERT with hidden size {hidden}, {layers} layers, {heads} heads, a feed-forward network four times "
-                "as "
-                "wide, {vocabulary} tokens, {positions} positions, 2 segments. All linear layers have a bias, each "
+                "as wide, {vocabulary} tokens, {positions} positions, 2 segments. All linear layers have a bias, each "
                 "LayerNorm a scale and a shift. Write integers.",
                 **named,
             ),
@@ -132,8 +130,7 @@ def encoder_order(draw: Random) -> Task:
         prompt=(
             Message(
                 "Put the parts of one encoder layer of BERT in order, from its input x to its output y. Three of the "
-                "parts "
-                "offered do not belong there."
+                "parts offered do not belong there."
             ),
             Message(
                 "For the shapes: {batch} texts of {tokens} tokens, {heads} heads, hidden size {hidden}.",
@@ -216,15 +213,13 @@ def heads_and_losses(draw: Random) -> Task:
             Message("Lesson 6 has the head of a text, lesson 18 those of tags and answers."),
             Message(
                 "Ask of each task: one output for the text, or one for every token? Exactly one class, several labels, "
-                "a "
-                "number, or two positions? BIO has two tags for each kind, and O."
+                "a number, or two positions? BIO has two tags for each kind, and O."
             ),
         ),
         why=Message(
             "One output for a text comes from the pooled `[CLS]`, outputs for tokens from their own last hidden "
-            "states. "
-            "The last head has {outputs} outputs: {outputs} · ({hidden} + 1) parameters, whatever the length of the "
-            "text.",
+            "states. The last head has {outputs} outputs: {outputs} · ({hidden} + 1) parameters, whatever the length "
+            "of the text.",
             outputs=outputs,
             hidden=hidden,
         ),

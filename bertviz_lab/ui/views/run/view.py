@@ -28,15 +28,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import Word, questions
 from bertviz_lab.ui.views.run import results
-from bertviz_lab.ui.views.runs.view import (
-    card_score,
-    hub,
-    may_publish,
-    message_for,
-    model_path,
-    newest,
-    task_name,
-)  # fmt: skip
+from bertviz_lab.ui.views.runs.view import card_score, hub, may_publish, message_for, model_path, newest, task_name
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
@@ -66,25 +58,16 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     objective = state.summary(run_id).objective if is_shipped or state.models.is_run(run_id) else ""
     shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
+    shipped |= {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
+    shipped |= {"charts": (), "saved": True, "mine": False, "deleted_at": None, "gained": False}
     if is_shipped:
-        nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         said = f"There is no run of yours yet: this is how {run_id}, which ships with the lab, was trained."
-        return {
-            **shipped,
-            **nothing,
-            "charts": (),
-            "saved": True,
-            "mine": False,
-            "said": said,
-            "deleted_at": None,
-            "gained": False,
-        }
+        return shipped | {"said": said}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
     tuned = state.is_kind(run_id, FinetuneConfig)
-    return {
-        **shipped,
+    return shipped | {
         "name": state.runs.name(run_id),
         "shipped": False,
         "status": run.status,
