@@ -69,8 +69,7 @@ def app_command(options: argparse.Namespace) -> int:
     from bertviz_lab.ui.guard.passwords import hash_password, users_of
     from bertviz_lab.ui.operations.event_log import start_log
     from bertviz_lab.ui.settings import Settings
-    from bertviz_lab.ui.workshop.address import checked_address, participants_address
-    from bertviz_lab.ui.workshop.leader_key import new_key
+    from bertviz_lab.ui.workshop.access import checked_address, new_key, participants_address
 
     if options.hash_password:
         is_terminal = sys.stdin.isatty()

@@ -22,7 +22,7 @@ from bertviz_lab.ui.lessons.measuring import Measured
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.templates import render
-from bertviz_lab.ui.workshop.address import qr_code
+from bertviz_lab.ui.workshop.access import qr_code
 from bertviz_lab.ui.workshop.machine import Check, addresses_of_machine
 from bertviz_lab.ui.workshop.plans import IN_EACH_LESSON, PLANS, Part, Plan, PlanUnderWay, shared_runs
 from bertviz_lab.ui.workshop.room import Room

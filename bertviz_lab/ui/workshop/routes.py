@@ -28,8 +28,7 @@ from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.workshop import pages
-from bertviz_lab.ui.workshop.address import participants_address
-from bertviz_lab.ui.workshop.leader_key import LeaderKey
+from bertviz_lab.ui.workshop.access import LeaderKey, participants_address
 from bertviz_lab.ui.workshop.machine import examine_machine
 from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room

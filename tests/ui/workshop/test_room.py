@@ -22,8 +22,14 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.server.visitors import Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.workshop.address import checked_address, participants_address, qr_code
-from bertviz_lab.ui.workshop.leader_key import COOKIE, LeaderKey, new_key
+from bertviz_lab.ui.workshop.access import (
+    COOKIE,
+    LeaderKey,
+    checked_address,
+    new_key,
+    participants_address,
+    qr_code,
+)
 from bertviz_lab.ui.workshop.machine import Check
 from bertviz_lab.ui.workshop.pages import (
     RunsNow,
@@ -183,7 +189,7 @@ def test_wrong_keys_make_who_sends_them_wait_and_never_lock_the_right_one_out(ca
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertviz_lab.ui.workshop.address.addresses_of_machine", lambda: ["192.168.1.5", "10.0.0.2"])
+    monkeypatch.setattr("bertviz_lab.ui.workshop.access.addresses_of_machine", lambda: ["192.168.1.5", "10.0.0.2"])
 
 
 @pytest.mark.parametrize(
@@ -211,7 +217,7 @@ def test_a_page_at_loopback_names_no_address_of_the_network(tmp_path: Path) -> N
 
 
 def test_a_machine_without_a_network_has_its_own_address_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertviz_lab.ui.workshop.address.addresses_of_machine", list)
+    monkeypatch.setattr("bertviz_lab.ui.workshop.access.addresses_of_machine", list)
     assert participants_address(Settings(), "http://127.0.0.1:7860/") == "http://127.0.0.1:7860/"
 
 
