@@ -39,9 +39,7 @@ class ClassificationReport:
     known: int
     count: int
     accuracy: float
-    balanced_accuracy: float  # the mean recall of the classes that occur in truth
     macro_f1: float  # every class counts the same
-    weighted_f1: float  # classes count as often as they occur in truth
     mcc: float  # Matthews' correlation: 0 at chance, whatever the classes' shares
     per_class: tuple[ClassScores, ...]
     confusion: NDArray[np.int64]
@@ -63,16 +61,14 @@ def classification_report(
     confusion = np.bincount(count * truth + predicted, minlength=count**2).reshape(count, count)
     counts = np.stack([confusion.diagonal(), confusion.sum(0), confusion.sum(1)], axis=1)  # right, predicted, true
     per_class = tuple(ClassScores.of_counts(label, *row) for label, row in zip(labels, counts.tolist(), strict=True))
-    recall, f1, support = np.array([(scores.recall, scores.f1, scores.support) for scores in per_class]).T
+    f1 = np.array([scores.f1 for scores in per_class])
     occurs = np.union1d(truth, predicted)
     return ClassificationReport(
         labels=tuple(labels),
         known=count if known is None else known,
         count=len(truth),
         accuracy=0.0 if no_examples else float((truth == predicted).mean()),
-        balanced_accuracy=0.0 if no_examples else float(recall[support > 0].mean()),
         macro_f1=0.0 if no_examples else float(f1[occurs].mean()),
-        weighted_f1=0.0 if no_examples else float(np.average(f1, weights=support)),
         mcc=_matthews_correlation(confusion),
         per_class=per_class,
         confusion=confusion,
@@ -162,14 +158,10 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far confidence and accuracy are apart: `ece` in the mean over all predictions, `mce` in the worst bin.
-
-    Both are between 0, honest, and 1; NaN where a probability is NaN.
-    """
+    """How far confidence and accuracy are apart."""
 
     bins: tuple[CalibrationBin, ...]
-    ece: float
-    mce: float
+    ece: float  # in the mean over all predictions: between 0, honest, and 1; NaN where a probability is NaN
 
 
 def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer], bins: int = 10) -> Calibration:
@@ -188,7 +180,6 @@ def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer],
     totals = np.maximum(counts, 1)
     means = np.bincount(bin_of, weights=confidence, minlength=bins) / totals
     rates = np.bincount(bin_of, weights=correct, minlength=bins) / totals
-    gaps = np.abs(means - rates)
     rows = zip(*(array.tolist() for array in (edges[:-1], edges[1:], counts, means, rates)), strict=True)
-    ece, mce = float((gaps * counts).sum() / max(1, counts.sum())), float(gaps.max())
-    return Calibration(tuple(CalibrationBin(*row) for row in rows), *((ece, mce) if valid.all() else (np.nan, np.nan)))
+    ece = float((np.abs(means - rates) * counts).sum() / max(1, counts.sum()))
+    return Calibration(tuple(CalibrationBin(*row) for row in rows), ece if valid.all() else np.nan)

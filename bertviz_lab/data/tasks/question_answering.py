@@ -39,7 +39,6 @@ class Window:
     # position of the answer's first token; 0, which is [CLS], if the window does not contain a whole answer
     start: int = 0
     end: int = 0  # position of the answer's last token, or 0 likewise
-    question_cut: int = 0  # truncated tokens of the question
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -119,7 +118,6 @@ def make_windows(
                 max_context_range=(first + shift, after + shift),
                 start=answer[0] + shift if answer and has_answer else 0,
                 end=answer[1] + shift if answer and has_answer else 0,
-                question_cut=max(0, len(question_ids) - max_question_length),
             )
             of_question.append(window)
         if not (training and question.answers and not any(window.start for window in of_question)):

@@ -7,12 +7,11 @@ Where the language is known, a text is `say("Lesson {number}", number=5)`. Where
 cached for all visitors, it is a `Message`, a `Number` or a `Series`: English text that is translated later.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from babel import Locale
 from babel.messages.catalog import Catalog
@@ -56,52 +55,38 @@ class Language:
 ENGLISH = Language()
 
 
-class Translatable(str, ABC):
-    """An English text that can be translated later."""
+class Translatable(str):
+    """An English text that can be translated later: `in_language` returns the same in a language."""
 
-    @abstractmethod
-    def in_language(self, say: Language) -> str:
-        """Return the same in a language."""
+    in_language: Callable[[Language], str]
 
 
 class Message(Translatable):
     """A text of the catalog, with values in place of the names in braces."""
 
-    def __new__(cls, text: str, /, **values: object) -> "Message":
+    def __new__(cls, text: str, /, **values: object) -> Self:
         message = super().__new__(cls, text.format_map(values) if values else text)
-        message._text, message._values = text, values
+        message.in_language = lambda say: say(text, **values)
         return message
-
-    _text: str
-    _values: Mapping[str, object]
-
-    def in_language(self, say: Language) -> str:
-        return say(self._text, **self._values)
 
 
 class Number(Translatable):
     """A number in a format of Python's, such as ".1%"."""
 
-    def __new__(cls, value: float, format_spec: str) -> "Number":
-        return super().__new__(cls, format(value, format_spec))
-
-    def in_language(self, say: Language) -> str:
-        return say.number(str(self))
+    def __new__(cls, value: float, format_spec: str) -> Self:
+        number = super().__new__(cls, format(value, format_spec))
+        number.in_language = lambda say: say.number(str(number))
+        return number
 
 
 class Series(Translatable):
     """Numbers or messages one after the other."""
 
-    def __new__(cls, members: Iterable[object]) -> "Series":
+    def __new__(cls, members: Iterable[object]) -> Self:
         kept = tuple(members)
         series = super().__new__(cls, ", ".join(map(str, kept)))
-        series._members = kept
+        series.in_language = lambda say: say.between_numbers.join(map(say.translate, kept))
         return series
-
-    _members: tuple[object, ...]
-
-    def in_language(self, say: Language) -> str:
-        return say.between_numbers.join(map(say.translate, self._members))
 
 
 def translated(value: ValueT, say: Callable[[str], str]) -> ValueT:

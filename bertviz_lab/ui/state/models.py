@@ -127,6 +127,12 @@ class Models:
             return False
         return str(architecture).endswith(("SequenceClassification", "TokenClassification", "QuestionAnswering"))
 
+    def known_folder(self, name: str) -> Path | None:
+        """Return the folder of a run or of a shipped model; None for others, such as one that somebody typed."""
+        if name in self.shipped():
+            return self.settings.checkpoints / name
+        return self.runs.folder(name) if self.is_run(name) else None
+
     def is_run(self, model: str) -> bool:
         try:
             self.runs.folder(model)

@@ -79,11 +79,10 @@ class SnapshotStore:
 
     def folder(self, name: str) -> Path:
         """Return the folder of a run or shipped model, never one that somebody typed. Raises `InputError`."""
-        if name in self._models.shipped():
-            return self._models.settings.checkpoints / name
-        if not self._models.is_run(name):
+        folder = self._models.known_folder(name)
+        if folder is None:
             raise InputError("This run is no longer here; choose another one.")
-        return self._runs.folder(name)
+        return folder
 
     def reader(self, name: str) -> "SnapshotReader":
         """Return the snapshots of a run. Raises `InputError` where it has none, or is not there."""

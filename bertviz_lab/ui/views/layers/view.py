@@ -1,6 +1,5 @@
 """What Layers asks: the prediction at every layer, norms, the embedding sum, and what probes read off each layer."""
 
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -50,7 +49,7 @@ def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
     from bertviz_lab.data.corpora.read import read_documents
     from bertviz_lab.training.runs.training_text import read_training_text
 
-    checkpoint, folder = state.models.open(model), _folder(state, model)
+    checkpoint, folder = state.models.open(model), state.models.known_folder(model.strip() or state.models.default())
     tokenizer, is_run = checkpoint.tokenizer, state.models.is_run(model)
     if is_run:
         state.models.require_owner(visitor, model, "can fit a lens on its text")
@@ -70,24 +69,12 @@ def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
 
 def kept_lens(state: AppState, model: str) -> list[Any]:
     """Return a list with the tuned lens of a model, or with None; what is put into it is remembered."""
-    folder = _folder(state, model)
+    folder = state.models.known_folder(model.strip() or state.models.default())
 
     def load() -> list[Any]:
         return [interpret.TunedLens.load(folder, state.models.open(model)) if folder else None]
 
     return state.remembered(("tuned lens", state.models.version(model)), load)
-
-
-def _folder(state: AppState, model: str) -> Path | None:
-    """Return the folder of a run or of a shipped model; None for another."""
-    name = model.strip() or state.models.default()
-    if name in state.models.shipped():
-        return state.settings.checkpoints / name
-    return state.runs.folder(name) if state.models.is_run(name) else None
-
-
-def _shown(lens: Any) -> dict[str, Any]:
-    return {name: getattr(lens, name) for name in ("target", "layers", "is_tuned")}
 
 
 def _lens_payload(
@@ -96,8 +83,9 @@ def _lens_payload(
     inputs = interpret.encode_inputs(checkpoint, text_a, text_b)
     masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
     target = interpret.choose_target(checkpoint, inputs, position=position if position in masks else None)
-    lens_of_target = interpret.logit_lens(checkpoint, text_a, text_b, target=target, tuned=tuned_lens)
-    return figure("logit_lens", masks=masks, is_prenorm=checkpoint.config.is_prenorm, **_shown(lens_of_target))
+    found = interpret.logit_lens(checkpoint, text_a, text_b, target=target, tuned=tuned_lens)
+    shown = {"target": found.target, "layers": found.layers, "is_tuned": found.is_tuned}
+    return figure("logit_lens", masks=masks, is_prenorm=checkpoint.config.is_prenorm, **shown)
 
 
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
