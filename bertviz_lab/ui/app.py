@@ -67,8 +67,6 @@ def launch_options(state: AppState, engine: assets.PageEngine | None = None) -> 
         assets.route(),
         questions_route(state, VIEWS),
         upload_route(state.uploads, state.settings.limits.upload_bytes),
-    ]
-    routes += [
         model_route(state),
         page_route(state),
         logout_route(),

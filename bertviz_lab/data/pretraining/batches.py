@@ -88,45 +88,40 @@ class PretrainingData:
 
     def batch(self, rows: Examples, rng: np.random.Generator) -> PretrainingBatch:
         """Write out and mask some examples (batch, 5)."""
-        ids, segments, lengths = self._write_out(rows)
+        ids, lengths, inputs = self._write_out(rows)
         masked = mask_batch(ids, lengths, self.rule, rng)
-        real = np.arange(ids.shape[1]) < lengths[:, None]
         return PretrainingBatch(
+            **inputs,
             input_ids=torch.from_numpy(masked.input_ids),
-            token_type_ids=torch.from_numpy(segments),
-            attention_mask=torch.from_numpy(real) if not real.all() else None,
             masked_positions=torch.from_numpy(masked.positions),
             labels=torch.from_numpy(masked.labels),
             draws=torch.from_numpy(rng.random(masked.labels.shape, dtype=np.float32)),
             next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.pairs else None,
-            real_tokens=int(lengths.sum()),
             label_count=int((masked.labels != IGNORE_INDEX).sum()),
             pair_count=int((rows[:, LABEL] != IGNORE_INDEX).sum()),
-            token_count=int(lengths.sum()),
         )
 
     def causal_batch(self, rows: Examples) -> PretrainingBatch:
         """Write out some examples (batch, 5) for next-token prediction, as in GPT, but never of special tokens."""
-        ids, segments, lengths = self._write_out(rows)
-        real = np.arange(ids.shape[1]) < lengths[:, None]
+        ids, _, inputs = self._write_out(rows)
         labels = np.where(np.isin(ids[:, 1:], list(self.rule.special_ids)), IGNORE_INDEX, ids[:, 1:])
         return PretrainingBatch(
+            **inputs,
             input_ids=torch.from_numpy(ids),
-            token_type_ids=torch.from_numpy(segments),
-            attention_mask=torch.from_numpy(real) if not real.all() else None,
             masked_positions=torch.arange(ids.shape[1] - 1).repeat(len(ids), 1),  # rows of their own, to be pinned
             labels=torch.from_numpy(labels),
             draws=torch.empty(len(ids), 0),
             next_sentence_label=None,
-            real_tokens=int(lengths.sum()),
             label_count=int((labels != IGNORE_INDEX).sum()),
             pair_count=0,
-            token_count=int(lengths.sum()),
             causal=True,
         )
 
-    def _write_out(self, rows: Examples) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """[CLS] A [SEP] B [SEP], or [CLS] A [SEP]: ids and segments (batch, tokens), lengths (batch,)."""
+    def _write_out(self, rows: Examples) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+        """Write out [CLS] A [SEP] B [SEP], or [CLS] A [SEP].
+
+        Returns ids (batch, tokens), lengths (batch,), and what every batch has of them besides.
+        """
         a_length = rows[:, A_END] - rows[:, A_START]
         b_length = rows[:, B_END] - rows[:, B_START]
         lengths = a_length + b_length + np.where(b_length > 0, 3, 2)
@@ -142,7 +137,10 @@ class PretrainingData:
         ids = np.where(in_a | in_b, ids, np.where(sep, self.tokenizer.sep_id, self.tokenizer.pad_id))
         ids[:, 0] = self.tokenizer.cls_id
         segments = ((columns > a_end) & (columns < lengths[:, None])).astype(np.int64)
-        return ids, segments, lengths
+        real, count = columns < lengths[:, None], int(lengths.sum())
+        mask = None if real.all() else torch.from_numpy(real)
+        inputs = {"token_type_ids": torch.from_numpy(segments), "attention_mask": mask}
+        return ids, lengths, inputs | {"real_tokens": count, "token_count": count}
 
 
 def masking_rule(

@@ -67,20 +67,15 @@ def _table() -> Mapping[str, tuple[str, str]]:
     return {word: (row["tag"], row["number"]) for row in rows for word in row["words"].split()}
 
 
-def _town_words(label: Callable[[str], str | None]) -> tuple[LabeledSentence, ...]:
+def _town_words(label: Callable[[str, str], str | None]) -> tuple[LabeledSentence, ...]:
+    """Return held-out sentences whose words have the `label` of their tag and number."""
     sentences = (sentence for story in imagine(_SEED, held_out=True) for sentence in story.sentences)
     different = dict.fromkeys(sentence for sentence in islice(sentences, 9 * _STORIES))
     split = (tuple(words(sentence)) for sentence in different)
     lowered = ((found, tuple(word.lower() for word in found)) for found in split)
-    return tuple(LabeledSentence(found, tuple(map(label, types)), types) for found, types in lowered)
-
-
-def _part_of_speech() -> tuple[LabeledSentence, ...]:
-    return _town_words(lambda word: _table()[word][0])
-
-
-def _number() -> tuple[LabeledSentence, ...]:
-    return _town_words(lambda word: _table()[word][1] if _table()[word][0] == "NOUN" else None)
+    return tuple(
+        LabeledSentence(found, tuple(label(*_table()[word]) for word in types), types) for found, types in lowered
+    )
 
 
 def _masked(sentence: Sequence[str], position: int, label: str, cue: str) -> LabeledSentence:
@@ -129,8 +124,8 @@ def _gender() -> tuple[LabeledSentence, ...]:
 PROBING_TASKS: Mapping[str, ProbingTask] = {
     task.name: task
     for task in (
-        ProbingTask("pos", "Part of speech", _part_of_speech),
-        ProbingTask("number", "Number of nouns", _number),
+        ProbingTask("pos", "Part of speech", lambda: _town_words(lambda tag, number: tag)),
+        ProbingTask("number", "Number of nouns", lambda: _town_words(lambda tag, n: n if tag == "NOUN" else None)),
         ProbingTask("subject", "Number of the subject, at its masked verb", _subject_number),
         ProbingTask("gender", "Gender of a person, at the masked pronoun", _gender),
         ProbingTask("entities", "Named entities", lambda: sentences_of_file(sample_path("entities"))),

@@ -65,23 +65,14 @@ def page_route(state: AppState) -> Route:
     return Route("/lab-page/{name}", download)
 
 
-def _downloadable(state: AppState, name: str, visitor: Visitor) -> str:
-    """Return the name of a visitor's or shipped model. Raises `InputError` for any other."""
+def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
+    """Return the name and the pieces of a zip of a visitor's or shipped model. Raises `InputError` for any other."""
     if name not in state.models.shipped():
         if not state.models.is_run(name):
             raise InputError("There is no such run or model.")
         state.models.require_owner(visitor, name, "can download its model")
-    return name
-
-
-def _stem(title: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
-
-
-def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:
-    """Return the name and the pieces of a zip of a visitor's or shipped model. Raises `InputError` for any other."""
-    folder, title = state.models.locate(_downloadable(state, name, visitor))
-    stem = _stem(title)
+    folder, title = state.models.locate(name)
+    stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
     pieces = _zipped(folder, stem)
     try:
         next(pieces)
