@@ -56,7 +56,8 @@ class Visitor:
         sent = {"ticket": secrets.token_hex(6), "view": view, "question": question, "arguments": arguments}
         answer = await self._post("lab/ask", json=sent, timeout=timeout)
         if answer.headers["Content-Type"] != "application/json":
-            return json.loads(answer.content[4 : 4 + int.from_bytes(answer.content[:4], "little")])
+            header = json.loads(answer.content[8 : 8 + int.from_bytes(answer.content[:8], "little")])
+            return json.loads(header["__metadata__"]["body"])
         body = answer.json()
         if "error" in body:
             raise PageError(body["error"])

@@ -37,12 +37,16 @@ export function askWith(answerer, emit = () => {}) {
   };
 }
 
-/** Read an answer of packed arrays (`to_bytes` of the server): its JSON, and the arrays as views of `buffer`. */
+/** Read an answer of packed arrays (`to_bytes` of the server, a file of safetensors): the JSON in its metadata, and the
+ * arrays as views of `buffer`. */
 export function unpack(buffer) {
-  const KINDS = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
-  const start = 4 + new DataView(buffer).getUint32(0, true);
-  const { arrays, ...body } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, start - 4)));
-  for (const [name, kind, offset, length] of arrays) body[name] = new KINDS[kind](buffer, start + offset, length);
+  const KINDS = { U8: Uint8Array, U16: Uint16Array, F32: Float32Array };
+  const start = 8 + Number(new DataView(buffer).getBigUint64(0, true));
+  const header = new TextDecoder().decode(new Uint8Array(buffer, 8, start - 8));
+  const { __metadata__: metadata, ...arrays } = JSON.parse(header);
+  const body = JSON.parse(metadata.body);
+  for (const [name, { dtype, data_offsets: [from, to] }] of Object.entries(arrays))
+    body[name] = new KINDS[dtype](buffer, start + from, (to - from) / KINDS[dtype].BYTES_PER_ELEMENT);
   return body;
 }
 
