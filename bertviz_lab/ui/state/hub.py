@@ -5,19 +5,16 @@ one whose size was checked, and stays; a repository that grows later changes not
 """
 
 import contextlib
-import json
 import shutil
 import threading
-import time
 from fnmatch import fnmatch, fnmatchcase
 from pathlib import Path
 
 from bertviz_lab.config.limits import Limits, hub_names, words_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.ui.lazy import checkpoints
 
-_RECORD = "bertviz-lab-downloads.json"  # beside the cached models: those that a page has brought there
+_MARK = "bertviz-lab-download"  # in the folder of a cached model that a page has brought there: its bytes
 
 
 class NotDownloadedError(InputError):
@@ -75,17 +72,24 @@ class Hub:
         refuse_large(model, size, self._limits.model_bytes)
         self._make_room(size)
         place = _cache() / _folder_name(model)
-        is_new = not place.exists()
+        mark = place / _MARK
+        is_ours = mark.is_file() or not place.exists()
+        try:
+            if is_ours:  # counted before it is there: what is interrupted takes space, too
+                place.mkdir(parents=True, exist_ok=True)
+                mark.write_text(f"{size}", encoding="ascii")
+        except OSError as error:
+            raise InputError(f"The model could not be saved: {error.strerror or error}.") from error
         folder = checkpoints.hub_folder(model, token=self._token, revision=revision)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         try:
             refuse_large(model, size, self._limits.model_bytes)  # whatever the hub had said
         except InputError:
-            if is_new:
+            if is_ours:
                 shutil.rmtree(place, ignore_errors=True)
             raise
-        if is_new:
-            self._write_record(self._read_record() | {model: {"bytes": size, "downloaded": time.time()}})
+        if is_ours:
+            mark.write_text(f"{size}", encoding="ascii")
         reference = place / "refs" / "main"  # last: what was interrupted is not there
         reference.parent.mkdir(parents=True, exist_ok=True)
         reference.write_text(revision, encoding="utf-8")
@@ -108,31 +112,12 @@ class Hub:
 
     def _make_room(self, size: int) -> None:
         """Remove the oldest models that pages have downloaded, until one more fits; never what others have."""
-        most, record = self._limits.hub_space, self._read_record()
-        refuse_large("This model", size, most)
-        record = {name: entry for name, entry in record.items() if (_cache() / _folder_name(name)).is_dir()}
-        by_age = sorted(record, key=lambda name: record[name]["downloaded"])
-        while by_age and sum(entry["bytes"] for entry in record.values()) + size > most:
-            oldest = by_age.pop(0)
-            shutil.rmtree(_cache() / _folder_name(oldest), ignore_errors=True)
-            del record[oldest]
-        self._write_record(record)
-
-    def _read_record(self) -> dict[str, dict[str, float]]:
-        try:
-            body = json.loads((_cache() / _RECORD).read_text(encoding="utf-8"))
-            return {
-                str(name): {key: float(entry[key]) for key in ("bytes", "downloaded")} for name, entry in body.items()
-            }
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return {}
-
-    def _write_record(self, record: dict[str, dict[str, float]]) -> None:
-        try:
-            _cache().mkdir(parents=True, exist_ok=True)
-            write_json(_cache() / _RECORD, record)
-        except OSError as error:
-            raise InputError(f"The model could not be saved: {error.strerror or error}.") from error
+        refuse_large("This model", size, self._limits.hub_space)
+        marks = sorted(_cache().glob(f"*/{_MARK}"), key=lambda mark: mark.stat().st_mtime)
+        sizes = [int(mark.read_text(encoding="ascii") or 0) for mark in marks]
+        for at, mark in enumerate(marks):
+            if sum(sizes[at:]) + size > self._limits.hub_space:
+                shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 def refuse_large(name: str, size: int, most: int) -> None:
