@@ -98,7 +98,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
         return len(cells) != len(columns) or cells[label] not in labels
 
     malformed, first_malformed = 0, ""
-    for block in _blocks(file, is_comment):
+    for block in _blocks(file, is_comment, report):
         rows = [(number, cells) for number, line in block if (cells := _cells(line, delimiter)) != header]
         uneven = next(((number, len(row)) for number, row in rows if len(row) != len(columns)), None)
         if uneven:
@@ -126,7 +126,6 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
             f"{malformed:,} of {malformed + len(raw.sentences):,} sentences of {quoted(file.name)} have a line that "
             f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
-    file.note_losses(report)
     return raw
 
 
@@ -146,13 +145,12 @@ def read_tagged_lines(file: TextFile, options: ReadOptions, report: DropReport) 
     """Read sentences a line, each word with its tag: "The/DT dog/NN", or "Ana|NN|I-PER ran|VB|O" as in WikiNER."""
     delimiter = tagged_delimiter(file.sample())
     raw = RawSentences(FileInfo(file.name, "tagged", file.encoding, delimiter, text_a="1", label="2"), "line")
-    with file.lines("\n") as lines:
+    with file.lines("\n", report) as lines:
         for number, line in enumerate(lines, 1):
             if tokens := line.split():
                 words = [token.split("|")[0] if delimiter == "|" else token.rsplit("/", 1)[0] for token in tokens]
                 raw.add(words, [token.rsplit(delimiter, 1)[-1] for token in tokens], number, report)
                 options.check_count(len(raw.sentences), file.name)
-    file.note_losses(report)
     return raw
 
 
@@ -282,10 +280,10 @@ def _find_delimiter(lines: Sequence[str]) -> str:
     return next((d for d in ",;" if not spaced and sum(d in line for line in filled) > 0.9 * len(filled)), "")
 
 
-def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
+def _blocks(file: TextFile, is_comment: Callable[[str], bool], report: DropReport) -> Iterator[list[tuple[int, str]]]:
     """Yield the lines between blank lines, with their numbers and without comments."""
     block: list[tuple[int, str]] = []
-    with file.lines("\n") as lines:
+    with file.lines("\n", report) as lines:
         for number, line in enumerate(lines, 1):
             if line.isspace() or line.startswith(_DOCUMENT_START):
                 if block:

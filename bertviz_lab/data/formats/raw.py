@@ -240,17 +240,17 @@ def _count(
     counted[what] = Dropped(what[count > 1], count, (*before.where, where)[:5])
 
 
-@dataclass
+@dataclass(frozen=True)
 class TextFile:
-    """A source as text: its encoding as Python names it, a meter of what is read in full, and notes on losses."""
+    """A source as text: its encoding as Python names it, and a meter of what is read in full."""
 
     source: Source
     encoding: str
     meter: Meter
 
-    def __post_init__(self) -> None:
-        self.name = self.source.name
-        self.notes = FileNotes(self.name, self.encoding)
+    @property
+    def name(self) -> str:
+        return self.source.name
 
     @contextmanager
     def text(self, newline: str | None = "", *, metered: bool = True) -> Iterator[io.TextIOWrapper]:
@@ -264,19 +264,30 @@ class TextFile:
                 raise InputError(f"{what}; leave it out to have it recognized.") from None
 
     @contextmanager
-    def lines(self, newline: str | None = "", *, metered: bool = True) -> Iterator[Iterator[str]]:
-        """Its lines with their ends, without null characters; what was lost is noted where the reading is metered."""
-        with self.text(newline, metered=metered) as stream:
-            yield whole_lines(stream, self.name, self.notes if metered else None)
+    def lines(self, newline: str | None = "", report: "DropReport | None" = None) -> Iterator[Iterator[str]]:
+        """Its lines with their ends, without null characters; with a report metered, and what was lost is noted."""
+        notes = FileNotes(self.name)
+        with self.text(newline, metered=report is not None) as stream:
+            yield whole_lines(stream, self.name, notes)
+        if report is None:
+            return
+        for count, what in ((notes.nulls, "null character"), (notes.marks, "byte-order mark")):
+            if count:
+                report.note(f"{pluralized(count, f'{what} was', f'{what}s were')} taken out of {quoted(self.name)}.")
+        if notes.replaced:
+            report.note(
+                f"{pluralized(notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read as "
+                f"{self.encoding}; give the encoding if characters look wrong."
+            )
 
     def sample(self) -> list[str]:
         """Return the first lines."""
-        with self.lines(metered=False) as lines:
+        with self.lines() as lines:
             return sample_lines(lines)
 
     def sample_with_quotes(self) -> list[str]:
         """Return the first lines and, where none has a quotation mark, some from the first one that has."""
-        with self.lines(metered=False) as lines:
+        with self.lines() as lines:
             sample = sample_lines(lines)
             for mark in ('"', '\\"'):  # a quotation mark, and one that is escaped
                 if not any(mark in line for line in sample):
@@ -285,17 +296,6 @@ class TextFile:
                             sample += [line, *sample_lines(lines)]
                             break
         return sample
-
-    def note_losses(self, report: DropReport) -> None:
-        """Note what was lost in decoding."""
-        for count, what in ((self.notes.nulls, "null character"), (self.notes.marks, "byte-order mark")):
-            if count:
-                report.note(f"{pluralized(count, f'{what} was', f'{what}s were')} taken out of {quoted(self.name)}.")
-        if self.notes.replaced:
-            report.note(
-                f"{pluralized(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read "
-                f"as {self.encoding}; give the encoding if characters look wrong."
-            )
 
 
 def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:

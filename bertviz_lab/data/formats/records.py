@@ -54,9 +54,7 @@ def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_n
         else:
             is_lines, unit = format_name == "jsonl", "record"
             records = json_lines(stream, file.name) if is_lines else _json_records(file, stream, report)
-        raw = raw_data_of_records(records, {}, RawFile(info, unit), options, report)
-    file.note_losses(report)
-    return raw
+        return raw_data_of_records(records, {}, RawFile(info, unit), options, report)
 
 
 def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[Any]:

@@ -34,7 +34,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     numbers: list[int] = []
     number, before = 0, file.meter.done
     place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=layout.dialect.quoting))
-    with file.lines(layout.newline) as lines:
+    with file.lines(layout.newline, report) as lines:
         try:
             for _ in range(layout.said):
                 next(lines)
@@ -54,7 +54,6 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
                 f"{place.at(number + 1)} cannot be read ({error}); check the quotation marks "
                 "there, or say that the table has no quoting."
             ) from None
-    file.note_losses(report)
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
     delimiter = layout.long or layout.dialect.delimiter
     info = replace(place.info, delimiter=delimiter if width > 1 else "")
@@ -188,7 +187,7 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
     """Return lines of a label, or several, and a text: "0 How far is it?", "__label__spam You have won"."""
     rows: list[list[str]] = []
     numbers: list[int] = []
-    with file.lines("\n") as lines:
+    with file.lines("\n", report) as lines:
         for number, line in enumerate(lines, 1):
             label, text = [*line.rstrip("\r\n").split(None, 1), "", ""][:2]
             labels = [label.removeprefix(FASTTEXT_PREFIX)]
@@ -199,7 +198,6 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
                 rows.append(["\n".join(labels), text])
                 numbers.append(number)
                 options.check_count(len(rows), file.name)
-    file.note_losses(report)
     info = FileInfo(file.name, "label-text", file.encoding, " ")
     return RawTable(info, "line", rows, numbers, 2, names=["label", "text"])
 

@@ -99,9 +99,8 @@ def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[t
     try:
         with reading_errors(source):
             file = open_text(source, Meter(0, math.inf), options)
-            with file.lines(newline=None) as lines:
+            with file.lines(None, report) as lines:
                 texts = [(row, line.strip()) for row, line in enumerate(lines, 1)]
-        file.note_losses(report)
         last = max((row for row, text in texts if text), default=0)
         for row, text in texts:
             if not text and row < last:  # others end the file
