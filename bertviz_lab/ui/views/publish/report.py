@@ -5,6 +5,7 @@ The drawings are those of the page, of the answers to the page's own questions. 
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -57,7 +58,10 @@ def report_of_folder(folder: Path) -> str:
     name = folder.resolve().name
     with tempfile.TemporaryDirectory() as scratch:
         run_id = re.sub(r"[^A-Za-z0-9.-]+", "-", name)[:80].strip("-.") or "run"
-        shutil.copytree(folder, Path(scratch) / run_id, ignore=shutil.ignore_patterns(*_LEFT_BEHIND))
+        # Files are read where they are; Windows lets few people make links.
+        copy = os.symlink if os.name == "posix" else shutil.copy2
+        ignored = shutil.ignore_patterns(*_LEFT_BEHIND)
+        shutil.copytree(folder.resolve(), Path(scratch) / run_id, ignore=ignored, copy_function=copy)
         return run_report(AppState(Settings(runs_dir=Path(scratch))), NOBODY, run_id)
 
 
