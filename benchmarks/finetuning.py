@@ -39,6 +39,9 @@ def _rows(path: Path) -> list[tuple[str, int]]:
 
 def lab(model: str, seed: int, most: int, precision: str) -> dict[str, float]:
     """One training here."""
+    # The first optimizer of a process imports it, which takes a second; transformers does so before the clock starts.
+    import torch._dynamo  # noqa: F401
+
     from bertviz_lab.config import FinetuneConfig
     from bertviz_lab.training.finetuning.finetune import finetune
     from bertviz_lab.training.runs.events import FinalTestDone, RunStarted, TrialDone
