@@ -11,7 +11,6 @@ from benchmarks.training_data.cloze_questions import write_cloze_questions
 from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write_near_pairs, write_scored_pairs
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
 from benchmarks.training_data.named_entities import write_silver_entities, write_wnut_entities
-from benchmarks.training_data.reworded_sentences import write_reworded
 from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
 
 
@@ -41,6 +40,5 @@ MADE = (
     MadeData("{questions}", "questions.json", write_questions),
     MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
     MadeData("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),
-    MadeData("{sst2_reworded}", "sst2-reworded.tsv", write_reworded),
     MadeData("{sst2_sentences}", "sst2-held-out.tsv", write_sentences),
 )
