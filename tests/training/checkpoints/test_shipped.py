@@ -52,6 +52,7 @@ def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data:
         pytest.param(
             "emotions-mini", "multilabel", ("goemotions/dev.tsv", "goemotions/test.tsv"), marks=pytest.mark.thorough
         ),
+        pytest.param("sentiment-mini", "classification", ("sst2_glue/dev.tsv",), marks=pytest.mark.thorough),
         pytest.param("answers-mini", "qa", ("squad2_half_dev/dev-v2.0.json",), marks=pytest.mark.thorough),
     ],
 )
