@@ -42,9 +42,9 @@ def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
     """Zero each number with probability `rate` in training, and scale up the others (Srivastava et al. 2014).
 
     On a CPU torch draws a random number for each element, which takes five times as long. Here four elements share the
-    64 bits of one, and the rate is rounded down to a multiple of 2^-16.
+    64 bits of one, and the rate is rounded down to a multiple of 2^-16. Compiled code has torch's, which it fuses.
     """
-    if not training or not rate or x.device.type != "cpu":
+    if not training or not rate or x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.dropout(x, rate, training)
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)  # from all 64-bit integers
     uniform = draws.view(torch.int16)[: x.numel()].view(x.shape)
