@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from bertviz_lab.errors import InputError
 
 _POOL_BATCHES = 64  # sorted by length together: little padding, yet every pool mixes all of the data
-_MULTIPLE = 4  # widths are padded to it: kernels are prepared for each, and padding costs time too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +118,9 @@ def order_in_groups(keys: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArr
     return np.argsort(place, kind="stable")
 
 
-def padded_width(lengths: NDArray[np.int64]) -> int:
-    """Return the longest length, rounded up to what matrix kernels like."""
-    return -(-int(lengths.max()) // _MULTIPLE) * _MULTIPLE
+def padded_width(lengths: NDArray[np.int64], multiple: int) -> int:
+    """Return the longest length, rounded up: kernels are prepared for each width, and padding costs time too."""
+    return -(-int(lengths.max()) // multiple) * multiple
 
 
 def padded_rows(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:

@@ -125,7 +125,8 @@ class PretrainingData:
         a_length = rows[:, A_END] - rows[:, A_START]
         b_length = rows[:, B_END] - rows[:, B_START]
         lengths = a_length + b_length + np.where(b_length > 0, 3, 2)
-        width = min(padded_width(lengths), max(self.seq_len, int(lengths.max())))
+        # Masks are drawn for each place, padding included: with another multiple a seed would give other masks.
+        width = min(padded_width(lengths, 8), max(self.seq_len, int(lengths.max())))
         columns = np.arange(width)[None]  # (1, tokens)
         a_end, b_end = (1 + a_length)[:, None], (2 + a_length + b_length)[:, None]
         in_a = (columns > 0) & (columns < a_end)

@@ -187,7 +187,7 @@ def write_out(
     texts = features.texts
     text_rows = (rows[:, None] * texts + np.arange(texts)).ravel()
     lengths = np.array([len(features.ids[row]) for row in text_rows])
-    columns = np.arange(padded_width(lengths))[None]
+    columns = np.arange(padded_width(lengths, 4))[None]
     is_token = columns < lengths[:, None]
     ids = np.full(is_token.shape, pad_id, dtype=np.int64)
     ids[is_token] = np.concatenate([features.ids[row] for row in text_rows])

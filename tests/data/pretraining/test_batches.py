@@ -74,10 +74,10 @@ def test_a_single_text_has_one_separator_and_one_segment(data, tokenizer):
     assert batch.next_sentence_label is None
 
 
-def test_a_batch_is_as_wide_as_its_longest_example_in_fours_and_never_wider_than_allowed(data):
-    assert batch_of(data, (0, 5, 10, 14, 0)).input_ids.shape == (1, 12)
+def test_a_batch_is_as_wide_as_its_longest_example_in_eights_and_never_wider_than_allowed(data):
+    assert batch_of(data, (0, 5, 10, 14, 0)).input_ids.shape == (1, 16)
     assert batch_of(data, (0, 7, 10, 16, 0)).input_ids.shape == (1, 16)
-    assert batch_of(data, (0, 8, 10, 16, 0)).input_ids.shape == (1, 20)
+    assert batch_of(data, (0, 8, 10, 16, 0)).input_ids.shape == (1, 24)
     narrow = replace(data, seq_len=19)
     assert batch_of(narrow, (0, 8, 10, 16, 0)).input_ids.shape == (1, 19)
 
