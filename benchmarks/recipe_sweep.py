@@ -5,10 +5,10 @@
     nohup nice python -m benchmarks.recipe_sweep --preset mini --seconds 3600s --only "30% masked" &
     python -m benchmarks.recipe_sweep --table --keep
 
-The first call runs the variants of `benchmarks/recipes/variants.py` one after another: three seeds of the base, one of
-every other, then another of those that lead. A finished run is a line of `benchmarks/results/recipe_sweep.jsonl`.
-Called again after an interruption, it goes on in the run that was interrupted, at most a minute of its clock earlier,
-and with those that are missing.
+The first call runs the variants of `benchmarks/recipes/variants.py` one after another: three seeds of the base, one
+seed of each other variant, then a second seed of the leading ones. Each finished run is appended to
+`benchmarks/results/recipe_sweep.jsonl`. Call it again after an interruption: it resumes the interrupted run, at most a
+minute of its clock earlier, and then trains the missing ones.
 """
 
 import json

@@ -174,8 +174,8 @@ def named(stories, vocabulary, part):
     """Return ids, segment ids and labels of sentences with one name, and that in `part`: of a girl (1) or boy (0)."""
     labels = {vocabulary.ids.get(name): label for label, names in enumerate((BOYS, GIRLS)) for name in names[part]}
     names = set(vocabulary.encode(" ".join(GIRLS + BOYS)))
-    found = [(sentence, names.intersection(sentence)) for sentence in chain.from_iterable(stories)]
-    rows = [(sentence, labels[min(name)]) for sentence, name in found if len(name) == 1 and name <= labels.keys()]
+    named_in = [(sentence, names.intersection(sentence)) for sentence in chain.from_iterable(stories)]
+    rows = [(sentence, labels[min(name)]) for sentence, name in named_in if len(name) == 1 and name <= labels.keys()]
     return *pack([(sentence, []) for sentence, _ in rows]), torch.tensor([label for _, label in rows])
 
 

@@ -174,7 +174,8 @@ def fine_tuned_predictions(
 ) -> np.ndarray:
     """Return a logit of each held-out example after fine-tuning by binary cross-entropy; the model stays as it was.
 
-    A linear layer reads the mean of the last hidden states, and all weights are trained.
+    A linear layer reads the mean of the last hidden states, and all weights are trained. The loop is not the lab's
+    fine-tuning, which starts from a checkpoint: some variants have layers that no checkpoint can hold.
     """
     torch.manual_seed(seed)
     rng, hardware = np.random.default_rng(seed), choose_hardware("auto", threads=1)

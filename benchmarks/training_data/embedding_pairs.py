@@ -30,7 +30,7 @@ _LEFT_OUT = ("postediting", "answers-students", "plagiarism", "belief", "SMTeuro
 _HELD_OUT = 600  # scored pairs that choose among models
 _SHARE = 0.63  # of the texts, those of scored pairs aside
 _CLUSTERS, _DIMENSIONS = 600, 64  # in which near texts are looked for
-_NEAREST = 8  # a text is paired with one of so many
+_NEAREST = 8  # texts, of which one is drawn as the partner
 
 
 def write_scored_pairs(path: Path) -> None:
@@ -98,11 +98,12 @@ def _texts() -> list[str]:
     tested = _published_tests() | {normal(text) for pair in held_out for text in pair[:2]}
     scored = [text for pair in train for text in pair[:2]]
     rng = random.Random(0)
-    found = [text.strip() for text in [*scored, *_captions(rng), *_questions(), *_wikipedia(rng), *_news()]]
-    found += [text.strip() for text in [*_comments(rng), *_paraphrases(), *_passages(rng)]]
-    texts = sorted({text for text in found if text and normal(text) not in tested}, key=lambda text: (len(text), text))
+    texts = [*scored, *_captions(rng), *_questions(), *_wikipedia(rng), *_news()]
+    texts += [*_comments(rng), *_paraphrases(), *_passages(rng)]
+    distinct = {text for text in map(str.strip, texts) if text and normal(text) not in tested}
+    ordered = sorted(distinct, key=lambda text: (len(text), text))
     always, choose = {text.strip() for text in scored}, np.random.default_rng(0)
-    return [text for text in texts if text in always or choose.random() < _SHARE]
+    return [text for text in ordered if text in always or choose.random() < _SHARE]
 
 
 def _captions(rng: random.Random) -> Iterator[str]:
@@ -167,11 +168,11 @@ def _sentences(text: str) -> list[str]:
 
 def _vectors(teacher: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     """What the teacher makes of each text, of length 1: (texts, hidden)."""
-    checkpoint, found = load_checkpoint(teacher), []
+    checkpoint, vectors = load_checkpoint(teacher), []
     with torch.autocast("cpu", torch.bfloat16):
         for start in range(0, len(texts), 128):
-            found.append(encode(checkpoint, texts[start : start + 128], normalize=True))
-    return np.concatenate(found).astype(np.float32)
+            vectors.append(encode(checkpoint, texts[start : start + 128], normalize=True))
+    return np.concatenate(vectors).astype(np.float32)
 
 
 def _near_pairs(texts: Sequence[str], vectors_ND: NDArray[np.float32]) -> list[ScoredPair]:

@@ -270,8 +270,8 @@ def named(stories, vocabulary, part):
     """Return ids, segment ids and labels of sentences with one name, and that in `part`: of a girl (1) or boy (0)."""
     labels = {vocabulary.ids.get(name): label for label, names in enumerate((BOYS, GIRLS)) for name in names[part]}
     names = set(vocabulary.encode(" ".join(GIRLS + BOYS)))
-    found = [(sentence, names.intersection(sentence)) for sentence in chain.from_iterable(stories)]
-    rows = [(sentence, labels[min(name)]) for sentence, name in found if len(name) == 1 and name <= labels.keys()]
+    named_in = [(sentence, names.intersection(sentence)) for sentence in chain.from_iterable(stories)]
+    rows = [(sentence, labels[min(name)]) for sentence, name in named_in if len(name) == 1 and name <= labels.keys()]
     return *pack([(sentence, []) for sentence, _ in rows]), torch.tensor([label for _, label in rows])
 
 
@@ -389,9 +389,9 @@ gaps = []  # neighboring sentences with one color, which is masked in the second
 color_ids = set(vocabulary.encode(" ".join(COLORS)))
 for story in held_out:
     for a, b in pairwise(story):
-        found = color_ids.intersection(a + b)
-        if len(found) == 1 and found <= set(a) & set(b):
-            gaps.append((a, [MASK if token in found else token for token in b], min(found)))
+        colors = color_ids.intersection(a + b)
+        if len(colors) == 1 and colors <= set(a) & set(b):
+            gaps.append((a, [MASK if token in colors else token for token in b], min(colors)))
 ids_BL, segments_BL = pack([(a, b) for a, b, _ in gaps])
 first_B = (ids_BL == MASK).float().argmax(-1)
 with torch.no_grad():

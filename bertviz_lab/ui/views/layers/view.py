@@ -83,8 +83,8 @@ def _lens_payload(
     inputs = interpret.encode_inputs(checkpoint, text_a, text_b)
     masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
     target = interpret.choose_target(checkpoint, inputs, position=position if position in masks else None)
-    found = interpret.logit_lens(checkpoint, text_a, text_b, target=target, tuned=tuned_lens)
-    shown = {"target": found.target, "layers": found.layers, "is_tuned": found.is_tuned}
+    lens = interpret.logit_lens(checkpoint, text_a, text_b, target=target, tuned=tuned_lens)
+    shown = {"target": lens.target, "layers": lens.layers, "is_tuned": lens.is_tuned}
     return figure("logit_lens", masks=masks, is_prenorm=checkpoint.config.is_prenorm, **shown)
 
 
