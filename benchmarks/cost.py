@@ -9,14 +9,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+from benchmarks import cost_cases
 from benchmarks.alternating_processes import SIDES, environment
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
-from benchmarks.costs import cases
-from benchmarks.costs.lines import Line, fit
 from benchmarks.flops import useful_flops
 from benchmarks.machine import arguments, markdown, report, spread
 from bertviz_lab.config import BertConfig
@@ -35,7 +37,7 @@ _AGREES = 0.2  # of a forecast with its run
 
 
 def in_process(case: str, *values: Any, surroundings: dict[str, str] | None = None) -> dict[str, Any]:
-    """What a function of `costs/cases.py` returns, from a process of its own."""
+    """What a function of `cost_cases.py` returns, from a process of its own."""
     command = [sys.executable, "-m", "benchmarks.cost", "--case", json.dumps([case, *values])]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | (surroundings or {}))
     return json.loads(done.stdout.splitlines()[-1])
@@ -153,17 +155,12 @@ def _lines_table(result: dict[str, Any]) -> str:
 
 
 def _line_row(name: str, x: Sequence[float], y: Sequence[float], unit: str, quantity: str) -> list[str]:
-    line = fit(x, y)
-    return [
-        name,
-        f"{line.start:,.3g} + {line.slope:,.3g} x {unit} {quantity}",
-        f"{line.r_squared:.3f}",
-        _error(line, x, y),
-    ]
-
-
-def _error(line: Line, x: Iterable[float], y: Iterable[float]) -> str:
-    return f"{max(abs(line.at(at) - value) / value for at, value in zip(x, y, strict=True)):.0%}"
+    """Fit a line by relative errors: measured times vary by a share of themselves."""
+    places, values = np.array(x, dtype=float)[:, None], np.array(y, dtype=float)
+    line = LinearRegression().fit(places, values, values**-2)
+    equation = f"{line.intercept_:,.3g} + {line.coef_[0]:,.3g} x {unit} {quantity}"
+    largest = (abs(line.predict(places) - values) / values).max()
+    return [name, equation, f"{line.score(places, values, values**-2):.3f}", f"{largest:.0%}"]
 
 
 def _processes_table(result: dict[str, Any]) -> str:
@@ -215,7 +212,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.case:
         name, *values = json.loads(given.case)
-        print(json.dumps(getattr(cases, name)(*values)))
+        print(json.dumps(getattr(cost_cases, name)(*values)))
         return
     rounds, seconds = (1, 0.5) if given.quick else (given.rounds, given.seconds)
     import torch

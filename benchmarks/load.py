@@ -23,6 +23,7 @@ from playwright.async_api import async_playwright
 
 from benchmarks.faulty_server import Server
 from benchmarks.machine import arguments, markdown, report
+from benchmarks.page_latency import LONGEST_TASK
 from benchmarks.visitor import PageError, Visitor
 from tests.browser import FLAGS
 from tests.get_browser import find
@@ -261,14 +262,6 @@ async def watch_memory(server: Server, samples: list[tuple[float, int]]) -> None
         await asyncio.sleep(2)
 
 
-_LONGEST_TASK = """() => {
-  window.longest = 0;
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
-  }).observe({entryTypes: ['longtask']});
-}"""
-
-
 async def browse(address: str, count: int, seconds: float, longest: list[float]) -> None:
     """Real browsers among the visitors: how long each page was frozen at the longest, in milliseconds."""
     async with async_playwright() as playwright:
@@ -278,7 +271,7 @@ async def browse(address: str, count: int, seconds: float, longest: list[float])
             for page in pages:
                 await page.goto(address)
                 await page.locator("#text-a").wait_for(timeout=60_000)
-                await page.evaluate(_LONGEST_TASK)
+                await page.evaluate(LONGEST_TASK)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 for number, page in enumerate(pages):

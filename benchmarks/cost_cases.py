@@ -1,4 +1,4 @@
-"""One measurement in this process: a training step, the preparation of a text, or a run from its start to its end."""
+"""What `cost` measures, each in a process of its own: a training step, the preparation of a text, or a whole run."""
 
 import sys
 import tempfile
