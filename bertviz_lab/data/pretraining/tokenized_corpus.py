@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Self
 
@@ -129,7 +129,7 @@ class _Known:
     """The words seen, numbered as they are first asked for (the line end is 0), and where the ids of each lie."""
 
     def __init__(self) -> None:
-        self.numbers: defaultdict[str, int] = defaultdict(lambda: len(self.numbers), {"\n": 0})
+        self.numbers: defaultdict[str, int] = defaultdict(count(1).__next__, {"\n": 0})
         self.ids = np.zeros(0, dtype=np.int64)
         self.starts = self.ends = np.zeros(1, dtype=np.int64)  # a line end has no ids
         self.characters = 0

@@ -36,7 +36,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, local_processes
 
-_PROCESS = 400 * 2**20
+_PROCESS = 470 * 2**20  # with what reading a text leaves, about 100 MB after 50 MB of it
 _SLACK = 1.1  # for memory that the allocator keeps
 
 
