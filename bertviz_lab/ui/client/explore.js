@@ -22,7 +22,8 @@ export function mountExplore(root) {
   };
   const texts = Object.values(fields);
   const models = [makeModels('model', 'Model', []),
-    makeModels('other', 'Compare with', [['', 'no other model'], ['before', 'the same model before training']])];
+    makeModels('other', 'Compare with', [['', 'no other model'],
+      ...(page.start.published ? [] : [['before', 'the same model before training']])])];
   const examples = makeExamples('examples', texts, () => {
     menus.forEach((menu) => { menu.open = false; });
     take();

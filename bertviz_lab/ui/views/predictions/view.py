@@ -11,7 +11,8 @@ from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Index, ModelName, Text, Word, questions
 
-_DETECTOR = "detects replaced tokens (an ELECTRA discriminator): it predicts no token for a mask"
+_DETECTOR = "This model detects replaced tokens (an ELECTRA discriminator): it predicts no token for a mask."
+_ENCODER = "This model has no prediction head. Batch inference compares its vectors of texts (semantic search)."
 _STILL = "Its tokens, attention, embeddings and layers can be looked at all the same."
 
 
@@ -26,7 +27,7 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
         note = family_notes.objective_note(checkpoint.config) or "This model has no next-sentence head (NSP)."
     elif not (has_mlm or has_nsp or task):
         is_detector = checkpoint.kind == "BertForReplacedTokenDetection"
-        note = f"This model {_DETECTOR if is_detector else 'has no prediction head'}. {_STILL}"
+        note = f"{_DETECTOR if is_detector else _ENCODER} {_STILL}"
     return {"mlm": has_mlm, "nsp": has_nsp, "task": task, "note": note}
 
 
