@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -24,6 +24,18 @@ def nan_for_null(value: Any) -> Any:
     if isinstance(value, list):
         return [nan_for_null(item) for item in value]
     return math.nan if value is None else value
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the dictionaries in dictionaries and lists, `value` among them, however deeply nested."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 def _null_for_nan(value: Any) -> Any:

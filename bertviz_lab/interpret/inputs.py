@@ -184,7 +184,7 @@ def single_token(checkpoint: Checkpoint, word: str) -> int:
     word = word.strip()
     if not word:
         raise InputError("Name a word.")
-    (ids,) = tokenizer.ids([f" {word}"])  # a whole word takes precedence over a piece with its spelling
+    (ids,) = tokenizer.ids_of_words([word])  # a whole word takes precedence over a piece with its spelling
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
         if named := ids_named(tokenizer, word):
             return named[0]

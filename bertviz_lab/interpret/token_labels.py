@@ -82,11 +82,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
         spans = [(int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)]
     if not spans:
         raise InputError("Type a sentence first.")
-    # [MASK] is the mask token.
-    words = [text[start:end] for start, end in spans]
-    split = zip(words, tokenizer.ids([f" {word}" for word in words]), strict=True)
-    mask, unknown = tokenizer.special.mask, [tokenizer.unk_id]
-    pieces = [[tokenizer.mask_id] if word == mask else ids or unknown for word, ids in split]
+    pieces = tokenizer.ids_of_words([text[start:end] for start, end in spans], tokenizer.special.mask)
     firsts = np.cumsum([0, *map(len, pieces[:-1])])
     ids = np.concatenate(pieces)
 

@@ -8,7 +8,7 @@ with an `spm.model` and no other tokenizer.
 
 import base64
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
+from bertviz_lab import strict_json
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import SpecialTokens, template
 
@@ -29,7 +30,7 @@ _MOST_ADDED = 20_000  # tokens outside the vocabulary
 
 def check_stages(state: dict[str, Any], path: Path) -> None:
     """Raises `InputError` where a tokenizer.json has a stage, or a size, that could take a page down."""
-    for part in _objects([state.get(stage) for stage in _STAGES]):
+    for part in strict_json.objects_in([state.get(stage) for stage in _STAGES]):
         kind = part.get("type")
         if kind is not None and kind not in _KNOWN["stages"] and "SpecialToken" not in part and "Sequence" not in part:
             raise _refusal(path, f"its stage {str(kind)[:40]!r} is not one of BERT's")
@@ -74,18 +75,6 @@ def check_charsmap(charsmap: bytes, path: Path) -> None:
         raise _refusal(path, "its table of character replacements is damaged")
     if any(len(text) > _LONGEST_REPLACEMENT for text in charsmap[4 + trie :].split(b"\0")):
         raise _refusal(path, "it replaces text by longer text")
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield all objects in a stage, however deep."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            yield value
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
 
 
 def _grows(part: dict[str, Any]) -> bool:

@@ -235,6 +235,14 @@ class Tokenizer:
             result += [encoding.ids for encoding in encodings]
         return result
 
+    def ids_of_words(self, words: Sequence[str], mask: str | None = None) -> list[list[int]]:
+        """Return the ids of words, each by itself as after a space; a word without any (a control character) is [UNK].
+
+        A word that is `mask` becomes the mask token.
+        """
+        pieces = zip(words, self.ids([f" {word}" for word in words]), strict=True)
+        return [[self.mask_id] if word == mask else ids or [self.unk_id] for word, ids in pieces]
+
     def ids_and_spans(self, texts: Sequence[str]) -> list[tuple[list[int], tuple[tuple[int, int], ...]]]:
         """Return the ids of many texts, as `ids` does, with each token's (start, end) in characters, as in `encode`."""
         encodings = self._corpus_backend.encode_batch(list(map(replace_surrogates, texts)), add_special_tokens=False)

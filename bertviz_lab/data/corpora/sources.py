@@ -213,22 +213,16 @@ def reading_errors(source: Source) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # not `GeneratorExit`: when Python exits, the names of other errors are gone
-        complaint = _complaint(error, source)
-        if complaint is None:
+        in_zip = source.archive is not None
+        if isinstance(error, OSError) and error.errno:
+            what = f"could not be read ({error.strerror}); try again"
+        elif isinstance(error, (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)) or (
+            in_zip and isinstance(error, RuntimeError)  # such as `NotImplementedError`, for a compression
+        ):
+            what = f"is damaged{' inside its zip; make the zip' if in_zip else '; pack it'} again"
+        else:
             raise
-        raise InputError(complaint) from error
-
-
-def _complaint(error: Exception, source: Source) -> str | None:
-    """Return the message for an error while a source is read; None for an error that is not the source's fault."""
-    if isinstance(error, (NotImplementedError, RuntimeError)) and source.archive is not None:
-        return f"{quoted(source.name)} is damaged inside its zip; make the zip again."
-    if isinstance(error, OSError) and error.errno:
-        return f"{quoted(source.name)} could not be read ({error.strerror}); try again."
-    if isinstance(error, (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)):
-        what = "; pack it again" if source.archive is None else " inside its zip; make the zip again"
-        return f"{quoted(source.name)} is damaged{what}."
-    return None
+        raise InputError(f"{quoted(source.name)} {what}.") from error
 
 
 def find_sources(

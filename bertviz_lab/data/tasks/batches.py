@@ -134,9 +134,7 @@ def multi_hot(examples: Sequence[LabelledText], labels: Sequence[str]) -> NDArra
 
 def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequence[str], max_length: int) -> Features:
     distinct = list(dict.fromkeys(word for example in examples for word in example.words))
-    # A word without any token (a control character) still has a label: it becomes [UNK].
-    word_ids = [ids or [tokenizer.unk_id] for ids in tokenizer.ids([f" {word}" for word in distinct])]
-    pieces = dict(zip(distinct, word_ids, strict=True))
+    pieces = dict(zip(distinct, tokenizer.ids_of_words(distinct), strict=True))
     index = {label: number for number, label in enumerate(labels)}
     capacity = max_length - 2
     split: list[tuple[int, list[tuple[list[int], int]]]] = []  # rows: their example, and the ids and class of each word

@@ -167,11 +167,7 @@ def _hidden_states(
 
 def _encode(tokenizer: Tokenizer, sentence: LabeledSentence, longest: int) -> tuple[list[int], list[int]]:
     """Return the ids of a sentence, and the places of its labeled words; of a word cut off that of the last token."""
-    split = tokenizer.ids([f" {word}" for word in sentence.words])
-    pieces = [
-        [tokenizer.mask_id] if word == MASK else ids or [tokenizer.unk_id]
-        for word, ids in zip(sentence.words, split, strict=True)
-    ]
+    pieces = tokenizer.ids_of_words(sentence.words, MASK)
     firsts = 1 + np.cumsum([0, *map(len, pieces[:-1])])
     ids = [tokenizer.cls_id, *(token for piece in pieces for token in piece)][: longest - 1]
     places = [int(first) for first, label in zip(firsts, sentence.labels, strict=True) if label is not None]

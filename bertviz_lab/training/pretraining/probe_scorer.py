@@ -83,16 +83,12 @@ class ProbeScorer:
                     yield 2 * index + offset, self.tokenizer.encode(*texts, max_length=self.max_length)
 
     def _rows(self, text: int, encoding: Encoding) -> Iterator[_Row]:
-        for position, word in enumerate(encoding.word_ids):
-            if word is None:  # a special token
-                continue
-            ids = list(encoding.ids)
-            ids[position] = self.tokenizer.mask_id
-            end = position + 1
-            while self.mask_rest_of_word and encoding.word_ids[end] == word:
-                ids[end] = self.tokenizer.mask_id
-                end += 1
-            yield _Row(text, ids, encoding.token_type_ids, position, encoding.ids[position])
+        for word in encoding.words:
+            for position in word:
+                ids = list(encoding.ids)
+                for masked in range(position, word[-1] + 1 if self.mask_rest_of_word else position + 1):
+                    ids[masked] = self.tokenizer.mask_id
+                yield _Row(text, ids, encoding.token_type_ids, position, encoding.ids[position])
 
     @torch.inference_mode()
     def score(self, model: nn.Module) -> tuple[PairScore, ...]:

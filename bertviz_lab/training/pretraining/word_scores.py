@@ -53,21 +53,14 @@ def masked_passages(texts: Sequence[str], tokenizer: Tokenizer, longest: int = _
     passages = []
     for number, text in enumerate(texts):
         encoding = tokenizer.encode(text, max_length=longest)
-        places: dict[int, list[int]] = {}
-        for position, word in enumerate(encoding.word_ids):
-            if word is not None:
-                places.setdefault(word, []).append(position)
-        words = []
-        for positions in places.values():
-            start, end = encoding.offsets[positions[0]][0], encoding.offsets[positions[-1]][1]
-            if text[start:end].isascii() and text[start:end].isalpha():
-                words.append((tuple(positions), end - start))
+        spelled = {positions: text[slice(*encoding.span(positions))] for positions in encoding.words}
+        words = [positions for positions, word in spelled.items() if word.isascii() and word.isalpha()]
         if not words:
             continue
         count = max(1, round(_SHARE * len(words)))
         chosen = np.random.default_rng((0, number)).choice(len(words), count, replace=False)
-        asked = [words[index] for index in sorted(chosen)]
-        passages.append(MaskedPassage(encoding, tuple(p for p, _ in asked), sum(n for _, n in asked)))
+        asked = tuple(words[index] for index in sorted(chosen))
+        passages.append(MaskedPassage(encoding, asked, sum(len(spelled[positions]) for positions in asked)))
     return passages
 
 

@@ -13,6 +13,7 @@ import gradio as gr
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
+from bertviz_lab import strict_json
 from bertviz_lab.ui.guard.bodies import Refused
 
 SAFE = ("GET", "HEAD")
@@ -68,13 +69,4 @@ def _holds_file(sent: Any) -> bool:
 
     Gradio downloads a file whose path is an address, and reads one whose path it finds, before any handler is called.
     """
-    waiting = [sent]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if not value.keys().isdisjoint(("path", "url", "meta")):
-                return True
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
-    return False
+    return any(not found.keys().isdisjoint(("path", "url", "meta")) for found in strict_json.objects_in(sent))

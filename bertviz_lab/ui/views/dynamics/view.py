@@ -122,7 +122,7 @@ def _examples(state: AppState, run: str, own: bool) -> list[tuple[str, str, str]
     def known(words: str) -> str:
         """Return the words that the vocabulary has as a whole."""
         names = words.split(", ")
-        pieces = zip(names, tokenizer.ids([f" {name}" for name in names]), strict=True)
+        pieces = zip(names, tokenizer.ids_of_words(names), strict=True)
         return ", ".join(name for name, ids in pieces if len(ids) == 1 and ids[0] != tokenizer.unk_id)
 
     return [(a, b, known(words)) for a, b, words in examples_for(tokenizer).tracked]
