@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
-from bertviz_lab.data.formats.labels import DECIMAL_COMMA, is_missing, number_of
+from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -68,7 +68,7 @@ class Profile:
         sample = values[:: max(1, len(values) // _PROFILE_ROWS)]
         count = max(1, len(sample))
         filled = [value for value in sample if not is_missing(value)]
-        are_decimals = all(DECIMAL_COMMA.fullmatch(value.strip()) for value in filled)
+        are_decimals = are_comma_decimals(filled)
         numbers = [value for value in filled if are_decimals or number_of(value) is not None]
         stripped = [value.strip() for value in sample]
         letters = [sum(c >= "\u0e00" for c in value) for value in stripped]  # of scripts without blanks, and others

@@ -236,12 +236,14 @@ def canonical_labels(labels: Iterable[str]) -> list[str]:
 def spelling_repairs(counts: Mapping[str, int]) -> dict[str, str]:
     """Return the labels that are spelled unlike BIO, with what they mean; none for labels that do not mark spans.
 
-    `B_PER`, `PER-B` and `b-PER` are B-PER, a type in another case is the frequent one, and `o` and `0` are O. A label
-    that is nothing of the kind, and rare, is read as O.
+    `B_PER`, `PER-B` and `b-PER` are B-PER, a type in another case is the frequent one, and `o` and `0` are O, as is the
+    only label that marks no span. One of several that is nothing of the kind, and rare, is read as O.
     """
     outside = {label for label in counts if label in ("O", "o", "0", "OUT", "-O-")}
     parts = {label: part for label in counts if label not in outside and (part := _span_parts(label))}
     others = [label for label in counts if label not in outside and label not in parts]
+    if not outside and len(others) == 1:  # the words outside of spans, whatever they are called
+        outside, others = set(others), []
     marks, strays = (sum(counts[label] for label in labels) for labels in (parts, others))
     prefixes, types = ({part[n] for part in parts.values()} for n in (0, 1))
     if not prefixes & {"B", "I"} or not types - {""} or strays > max(1, 0.02 * marks) or (strays and not outside):

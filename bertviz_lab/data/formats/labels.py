@@ -21,8 +21,7 @@ MAX_CLASSES = 1_000
 _MAX_INTEGER_CLASSES = 30  # different integers that are classes
 _MAX_CONSECUTIVE_CLASSES = 200  # likewise, if they count from 0 or 1 without a gap
 _MAX_SCORE_CLASSES = 11  # likewise, in a column with one of the `_SCORE_NAMES`
-#: A decimal as it is written in much of Europe.
-DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_COMMA_NUMBER = re.compile(r"[+-]?\d+(?:,\d+)?")
 _INTEGER = re.compile(r"[+-]?\d+(\.0+)?")
 _LISTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|(\d++)""")
 _WRITTEN_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.pattern})\s*+,?+\s*+)*+[\])]\s*+""")
@@ -37,6 +36,11 @@ _LIST = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
 def is_missing(label: str) -> bool:
     """Is this an empty cell, or a mark of one?"""
     return label.strip().lower() in MISSING
+
+
+def are_comma_decimals(cells: Collection[str]) -> bool:
+    """Return whether cells are numbers as much of Europe writes them, some with a comma: 4,5 and 3."""
+    return any("," in cell for cell in cells) and all(_COMMA_NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
 def list_of_labels(cell: str) -> list[str] | None:

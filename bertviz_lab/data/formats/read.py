@@ -19,12 +19,12 @@ from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_
 from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, split_header
 from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table, spelling_repairs, to_bio
 from bertviz_lab.data.formats.labels import (
-    DECIMAL_COMMA,
     MAX_CLASSES,
     NAMES_FILE,
     ClassCells,
     LabelSetCells,
     NumberCells,
+    are_comma_decimals,
     are_label_sets,
     check_classes,
     check_held_out,
@@ -41,7 +41,7 @@ from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawS
 from bertviz_lab.data.formats.records import reader_of
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
-from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists
+from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists, write_points
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path
@@ -185,16 +185,11 @@ def _read_tables(
         splits[0][1].note(f"{lists}.")
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     present = [label for label in counts if not is_missing(label)]
-    if (
-        options.task in ("auto", "regression")
-        and all(map(DECIMAL_COMMA.fullmatch, map(str.strip, present)))
-        and present
-    ):
-        splits[0][1].note(f"Labels such as {quoted(present[0])} were read as decimals.")
+    # Next to whole numbers, 4,5 may also be two labels.
+    numbers = options.task == "regression" or (options.task == "auto" and all("," in label for label in present))
+    if numbers and are_comma_decimals(present):
         for table, columns in chain.from_iterable(tables):
-            for row in table.rows:
-                if columns.label < len(row):
-                    row[columns.label] = row[columns.label].replace(",", ".")
+            write_points(table, columns.label, splits[0][1])
         counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]

@@ -21,7 +21,7 @@ from bertviz_lab.data.examples import (
     texts_of_example,
 )
 from bertviz_lab.data.formats.columns import is_date
-from bertviz_lab.data.formats.labels import number_of
+from bertviz_lab.data.formats.labels import are_comma_decimals, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.errors import InputError
 
@@ -146,13 +146,14 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     """Yield what looks like a wrong reading or like labels of bad quality."""
     alike: dict[str, list[str]] = defaultdict(list)
     for label in counts:
-        if data.task != "qa" and number_of(label) is None:
-            alike[_plain(label)].append(label)
+        if data.task != "qa":
+            number = number_of(label)
+            alike[_plain(label) if number is None else str(number)].append(label)
     for names in alike.values():
         if len(names) > 1:
             look_alike = f"The labels {quoted_list(sorted(names))} look alike"
             yield Doubt(f"{look_alike}: make them one if they mean the same.", _LABEL)
-    marks = _NO_LABELS if {"0", "1"} & counts.keys() or len(counts) > 3 else _NO_LABELS - {"-1"}
+    marks = _NO_LABELS if "0" in counts or len(counts) > 3 else _NO_LABELS - {"-1"}
     if missing := sorted(label for label in counts if label.strip().lower() in marks):
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
@@ -165,13 +166,19 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
             if labels and data.task == "multilabel":
                 yield Doubt(f"{quoted(labels[0])} is no label: check that --label names labels.", _LABEL)
             elif labels:
-                yield Doubt(f"{quoted(labels[0])} may be {what}: give --task multilabel to read it so.", ("task",))
+                tasks = "multilabel to read it so"
+                tasks += ", or regression to read decimals" if are_comma_decimals(counts.keys()) else ""
+                yield Doubt(f"{quoted(labels[0])} may be {what}: give --task {tasks}.", ("task",))
         few = max(20, len(data.examples) // 5) if len(data.examples) > 20 else max(2, len(data.examples) // 3)
         if len(counts) > few:
             labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"
             yield Doubt(f"There are {labels_and_examples}: check that --label names labels.", _LABEL)
     if data.task == "tokens" and counts and all(number_of(label) is not None for label in counts):
         yield Doubt("The labels of words are numbers: scores of entities need their names (B-PER ...).", ("task",))
+    spans = [label for label in counts if label[0] == "B" != label and f"I{label[1:]}" in counts]
+    if data.files[0].scheme == "plain" and spans:
+        alike_spans = f"The labels {quoted(spans[0])} and {quoted('I' + spans[0][1:])} look like those of spans"
+        yield Doubt(f"{alike_spans}: scores of entities need all labels spelled as B-PER, I-PER and O.", ("task",))
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))

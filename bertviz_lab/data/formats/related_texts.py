@@ -1,15 +1,15 @@
 """Tables of texts that belong together: pairs, triplets with negatives, or pairs with scores."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo, RelatedTexts
 from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Profile, by_name
-from bertviz_lab.data.formats.labels import number_of
+from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
-from bertviz_lab.data.formats.tables import check_numbers
+from bertviz_lab.data.formats.tables import check_numbers, write_points
 from bertviz_lab.errors import InputError
 
 
@@ -36,7 +36,7 @@ def read_related(
         files: list[RawTable] = []  # of each example
         infos = []
         for table in tables:
-            columns = _choose_columns(table, options)
+            columns = _choose_columns(table, options, report)
             examples += _related_texts(table, columns, report)
             files += [table] * (len(examples) - len(files))
             infos.append(table.info_with_columns(*columns[:3]))
@@ -57,7 +57,7 @@ def read_related(
     return results
 
 
-def _choose_columns(table: RawTable, options: ReadOptions) -> RelatedColumns:
+def _choose_columns(table: RawTable, options: ReadOptions, report: DropReport) -> RelatedColumns:
     names = by_name(table)
     profiles = [Profile.of(column) for column in table.columns]
     anchor, positive, score = (
@@ -89,6 +89,8 @@ def _choose_columns(table: RawTable, options: ReadOptions) -> RelatedColumns:
         negatives = []
     elif all(name.isdigit() for name in table.column_names):
         negatives = [column for column in texts if column not in (anchor, positive)]
+    if score is None:
+        _doubt_unread(table, profiles, {anchor, positive, *negatives}, report)
     return RelatedColumns(anchor, positive, score, tuple(sorted(negatives)))
 
 
@@ -104,9 +106,21 @@ def _score_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
     return next(iter(named or (numbers if len(numbers) == 1 else [])), None)
 
 
+def _doubt_unread(table: RawTable, profiles: Sequence[Profile], used: Set[int], report: DropReport) -> None:
+    """Doubt that all texts of a row belong together where another column may say of which rows they do."""
+    for name, column in by_name(table, used).items():
+        if name not in METADATA_NAMES and (name in LABEL_NAMES or profiles[column].is_label):
+            unread = f"The {table.describe_column(column)} of {quoted(table.name)} is not read, and all pairs are taken"
+            advice = "name the score with --label, or the second text with --text-b"
+            report.doubt(f"{unread} for texts that belong together: {advice}.", "text_b", "label")
+            return
+
+
 def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport) -> list[RelatedTexts]:
     """Return the examples of a table or why there is none of a row; lines of a negative cell are negatives each."""
     if columns.score is not None:
+        if are_comma_decimals([cell for cell in table.columns[columns.score] if not is_missing(cell)]):
+            write_points(table, columns.score, report)
         check_numbers(table, columns.score, "the scores of pairs are")
     examples = []
     for number, row in zip(table.numbers, table.rows, strict=True):

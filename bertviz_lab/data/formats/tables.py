@@ -217,6 +217,14 @@ def split_lists(table: RawTable, column: int) -> int:
     return lists
 
 
+def write_points(table: RawTable, column: int, report: DropReport) -> None:
+    """Write numbers with a decimal comma with a point."""
+    report.note(f"Numbers with a comma in {table.describe_column(column, of_file=True)} were read as decimals.")
+    for row in table.rows:
+        if column < len(row):
+            row[column] = row[column].replace(",", ".")
+
+
 def labelled_texts(table: RawTable, columns: Columns, cells: ClassCells, report: DropReport) -> list[LabelledText]:
     """Return the examples of a table with its header split; every row gives one or is counted with its reason."""
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label

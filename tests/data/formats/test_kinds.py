@@ -201,10 +201,17 @@ def test_a_table_whose_lines_are_quoted_as_a_whole_is_refused(tmp_path):
         read_task(written(tmp_path, "a.csv", "text,label\n" + "".join(f'"{n} good,{n % 2}"\n' for n in range(20))))
 
 
-def test_decimals_with_a_comma_are_numbers(tmp_path):
+def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_path):
     rows = "".join(f"the text {n};{n % 5},{n % 10}\n" for n in range(40))
     data = read_task(written(tmp_path, "a.csv", f"avis;note\n{rows}"))
     assert (data.task, data.examples[13].label) == ("regression", 3.3)
+    path = written(tmp_path, "b.csv", f"avis;note\n{rows}".replace(",0\n", "\n"))  # as spreadsheets write 3,0
+    assert "or regression to read decimals" in Reading.of(read_task(path)).doubts[0].sentence
+    data = read_task(path, "regression")
+    assert [data.examples[n].label for n in (10, 13)] == [0.0, 3.3]
+    pairs = f"text1;text2;score\n{rows}".replace(",0\n", "\n").replace("the text", "the text; another one")
+    scores = [example.score for example in read_task(written(tmp_path, "c.csv", pairs), "embeddings").examples]
+    assert (scores[10], scores[9]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -453,6 +460,7 @@ def test_columns_of_numbers_and_documents_are_not_the_words(columns, tmp_path):
         (lambda label, n: label.replace("-", "_"), 27),
         (lambda label, n: "-".join(reversed(label.split("-"))), 27),
         (lambda label, n: label[0].lower() + label[1:], 45),
+        (lambda label, n: "OTHER" if label == "O" else label, 18),
         (lambda label, n: "0O" if n == 2 else label, 1),
         (lambda label, n: "b-per" if n == 0 else label, 1),
     ],
@@ -464,6 +472,11 @@ def test_odd_spellings_of_a_scheme_are_repaired_and_counted(spell, count, tmp_pa
     assert data.files[0].scheme == "BIO"
     assert [label for example in data.examples for label in example.labels] == labels
     assert sum(repair.count for repair in data.repaired) == count
+
+
+def test_labels_that_look_like_spans_and_mark_none_are_doubted(tmp_path):
+    lines = "Ana\tB/PER\nRuiz\tI/PER\nran\tO\n\n" * 9
+    assert "look like those of spans" in Reading.of(read_task(written(tmp_path, "a.conll", lines))).doubts[0].sentence
 
 
 def test_a_header_of_columns_is_no_word_and_brackets_mark_spans(tmp_path):
@@ -587,6 +600,7 @@ def test_a_reading_has_what_was_understood(tmp_path):
         (("caf\u00e9", "cafe\u0301"), "look alike"),
         (("spam", "ham", "N/A"), "looks like a missing one"),
         (("0", "1", "-1"), "looks like a missing one"),
+        (("01", "1", "2"), "look alike"),
     ],
 )
 def test_labels_that_look_wrong_make_a_reading_unsure(labels, note, tmp_path):

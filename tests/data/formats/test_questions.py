@@ -7,6 +7,7 @@ import pytest
 
 from bertviz_lab.data.examples import Answer, read_examples, write_examples
 from bertviz_lab.data.formats.read import read_splits, read_task
+from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import PASSAGE, question, squad
 from tests.data.support import written
@@ -135,6 +136,15 @@ def test_scores_of_any_range_become_cosines_by_the_training_file(tmp_path) -> No
     data = read(tmp_path, "c.tsv", cosines)
     assert data.examples[6].score == 0.5
     assert not data.notes
+
+
+@pytest.mark.parametrize("labels", [("entailment", "contradiction"), ("80%", "5%"), ("3/5", "0/5")])
+def test_pairs_with_labels_that_are_no_scores_are_doubted(labels, tmp_path) -> None:
+    rows = "".join(f"{a}\t{b}\t{labels[n % 2]}\n" for n, (a, b, _) in enumerate(ROWS))
+    path = written(tmp_path, "a.tsv", "premise\thypothesis\tlabel\n" + rows)
+    with pytest.raises(InputError, match=r'"label".* is not read, .*give --text-b hypothesis to confirm it'):
+        Reading.of(read_task(path, "embeddings")).require_sure()
+    Reading.of(read_task(path, "embeddings", text_b="hypothesis")).require_sure()
 
 
 def test_rows_that_lack_something_are_dropped_with_their_reason(tmp_path) -> None:
