@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
-from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, number_of
+from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, label_separator, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -411,6 +411,28 @@ def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOpti
     task = "classification" if exclusive else "multilabel"
     report.note(f"The columns of 0 and 1 ({quoted_list(indicators)}) were read as the labels of {task}.")
     return replace(options, label=_JOINED_COLUMN, task=task)
+
+
+def number_indicators(
+    label_columns: Sequence[tuple[RawTable, int]], options: ReadOptions, report: DropReport
+) -> ReadOptions:
+    """Replace lists of a 0 or 1 for each label, such as [0, 1, 1], by the numbers from 0 of those with 1; return the
+    options to read them with. They are classes where each list has exactly one.
+    """
+    rows = [(row, column) for table, column in label_columns for _, row in table.complete_rows if row[column].strip()]
+    cells = Counter(row[column] for row, column in rows)
+    separator = label_separator(cells) if options.task == "multilabel" else ""
+    lists = [(row, column, row[column].lower().split(separator or "\n")) for row, column in rows]
+    sizes, values = {len(bits) for *_, bits in lists}, {bit.strip() for *_, bits in lists for bit in bits}
+    if len(sizes) != 1 or sizes == {1} or not any(values <= bits for bits in _BITS):
+        return options
+    for row, column, bits in lists:
+        row[column] = "\n".join(str(number) for number, bit in enumerate(bits) if _is_one(bit))
+    table, column = label_columns[0]
+    named = f"The lists of 0 and 1 in {table.describe_column(column, of_file=True)}"
+    report.note(f"{named} were read as the labels 0 to {sizes.pop() - 1}, of which those with 1 apply.")
+    exclusive = all(sum(map(_is_one, bits)) == 1 for *_, bits in lists)
+    return replace(options, task="multilabel") if options.task == "auto" and not exclusive else options
 
 
 def _is_one(cell: str) -> bool:

@@ -23,7 +23,7 @@ _MAX_CONSECUTIVE_CLASSES = 200  # likewise, if they count from 0 or 1 without a 
 _MAX_SCORE_CLASSES = 11  # likewise, in a column with one of the `_SCORE_NAMES`
 _COMMA_NUMBER = re.compile(r"[+-]?\d+(?:,\d+)?")
 _INTEGER = re.compile(r"[+-]?\d+(\.0+)?")
-_LISTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|(\d++)""")
+_LISTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|(\d++)(?:\.0*+(?!\d))?""")
 _WRITTEN_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.pattern})\s*+,?+\s*+)*+[\])]\s*+""")
 _SCORE_NAMES = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating", "value")
 #: Between the labels of a cell; the first is what the lists of records are read with.

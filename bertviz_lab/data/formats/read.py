@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_of_example
-from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, split_header
+from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, number_indicators, split_header
 from bertviz_lab.data.formats.conll import PLAIN, bio_scheme, sentences_of_table, spelling_repairs, to_bio
 from bertviz_lab.data.formats.labels import (
     MAX_CLASSES,
@@ -179,23 +179,25 @@ def _read_tables(
         for (_, report), tables_of_split in zip(splits, tables, strict=True):
             if len(tables_of_split) > 1:
                 _doubt_unlike_files(tables_of_split, report)
-    if listed := sum(split_lists(table, columns.label) for table, columns in chain.from_iterable(tables)):
+    label_columns = [(table, columns.label) for table, columns in chain.from_iterable(tables)]
+    if listed := sum(split_lists(table, column) for table, column in label_columns):
         one = "label cell holds a list and was read as its labels"
         lists = pluralized(listed, one, "label cells hold lists and were read as their labels")
         splits[0][1].note(f"{lists}.")
+    options = number_indicators(label_columns, options, splits[0][1])
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     present = [label for label in counts if not is_missing(label)]
     # Next to whole numbers, 4,5 may also be two labels.
     numbers = options.task == "regression" or (options.task == "auto" and all("," in label for label in present))
     if numbers and are_comma_decimals(present):
-        for table, columns in chain.from_iterable(tables):
-            write_points(table, columns.label, splits[0][1])
+        for table, column in label_columns:
+            write_points(table, column, splits[0][1])
         counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]
     if options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name)):
-        for table, columns in chain.from_iterable(tables):
-            check_numbers(table, columns.label)
+        for table, column in label_columns:
+            check_numbers(table, column)
         cells: ClassCells = NumberCells()
     elif options.task == "multilabel" or (options.task == "auto" and are_label_sets(counts)):
         cells = LabelSetCells.of(counts, names)

@@ -106,6 +106,18 @@ def test_lists_of_records_are_labels(tmp_path, task) -> None:
     assert sets_of(data) == EXPECTED
 
 
+@pytest.mark.parametrize("spell", [json.dumps, lambda bits: '"' + ",".join(map(str, bits)) + '"'])
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_lists_of_a_0_or_1_for_each_label_name_those_with_1(kind, spell, tmp_path) -> None:
+    bits = [[kind(label in labels) for label in ("angry", "glad", "sad")] for labels in SETS]
+    lines = [f'{{"text": "{t}", "labels": {spell(each)}}}' for t, each in zip(ENTRIES, bits, strict=True)]
+    (tmp_path / "labels.txt").write_text("angry\nglad\nsad\n")
+    path = written(tmp_path, "a.jsonl", "\n".join(lines))
+    data = read_task(path, "auto" if spell is json.dumps else "multilabel")
+    assert sets_of(data) == EXPECTED
+    assert "were read as the labels 0 to 2, of which those with 1 apply." in data.notes[0]
+
+
 def test_lines_of_fasttext_may_begin_with_several_labels(tmp_path) -> None:
     pairs = [(t, s) for t, s in zip(ENTRIES, SETS, strict=True) if s]
     text = "".join(f"{' '.join(f'__label__{label}' for label in s)} {t}\n" for t, s in pairs)
