@@ -27,7 +27,7 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
 
 #: Raised whenever a text is read, split or tokenized differently than before.
-FORMAT = 4
+FORMAT = 5
 #: Beyond this the texts that were not used for longest go.
 MOST_BYTES = 4_000_000_000
 _ENTRY = "entry.json"  # names and sizes of the files; written last, and touched at every use

@@ -35,6 +35,15 @@ def test_a_hard_wrapped_book_is_joined_and_split_at_its_chapters(tmp_path):
     assert len(whole.sentences) == 40
 
 
+@pytest.mark.parametrize(("hyphens", "word"), [(9, "nobody"), (1, "no-body")])
+def test_hyphens_at_the_ends_of_lines_divide_words_where_there_are_many(hyphens, word, tmp_path):
+    line = "The old mill by the river was closed, and for years there was "
+    paragraphs = [f"{line}no-\nbody in it, first-\nand second-hand. {line}sand in it and {line}sand in it."] * hyphens
+    others = [wrapped(line * 3)] * 9
+    documents = read(written(tmp_path, "a.txt", "\n\n".join(paragraphs + others)))
+    assert f"was {word} in it, first- and second-hand." in text_of(documents)
+
+
 def test_wrapped_lines_are_told_from_sentences_and_verse(tmp_path):
     text = "\n\n".join("\n".join(f"The cat number {d}{s} sat on the mat today." for s in range(5)) for d in range(9))
     assert [len(document.sentences) for document in read(written(tmp_path, "toy.txt", text))] == [5] * 9
@@ -182,6 +191,15 @@ def test_articles_are_documents_without_their_markup(kind, tmp_path):
     text = text_of(documents)
     assert not any(mark in text for mark in ("<", ">", "=", "@"))
     assert kind.strip("|") in notes.files[0].markup
+
+
+@pytest.mark.parametrize(
+    "time", ["00:00:{n:02},100 --> 00:00:{n:02},900", "00:{n:02}.100 --> 00:{n:02}.900 align:start"]
+)
+def test_subtitles_lose_their_numbers_and_times(time, tmp_path):
+    subtitles = "".join(f"{n}\n{time.format(n=n)}\n<i>It is late.</i>\n1984\n\n" for n in range(20))
+    (document,) = read(written(tmp_path, "a.srt", f"WEBVTT\n\n{subtitles}"))
+    assert document.sentences == ("It is late.", "1984") * 20
 
 
 def test_html_tags_scripts_styles_and_licenses_are_left_out(tmp_path):

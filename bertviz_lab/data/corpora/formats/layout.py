@@ -26,6 +26,10 @@ from bertviz_lab.data.documents import split_sentences
 #: Share of full lines in wrapped text. Measured: 0.55 to 1.0 in license texts and books, 0.05 to 0.12 with a sentence
 #: per line.
 _FULL_LINES = 0.4
+#: Share of lines that end within a word in text whose words are divided, as from PDF; others end within compounds only.
+_DIVIDED_LINES = 0.02
+_HYPHENS = ("-", "\u2010", "\u00ad")
+_AFTER_HYPHENS = ("and", "or", "to", "und", "oder", "bis")  # that stay: "first- and second-hand"
 #: End of a sentence, with closing quotes. In wrapped text few lines match, in a list of sentences most.
 _SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’)]*$")
 
@@ -36,6 +40,7 @@ class Layout:
 
     wrapped: bool  # lines are joined into paragraphs
     gap: int  # number of consecutive blank lines that end a document; 0 for none
+    divided: bool = False  # a hyphen at the end of a line divides a word, and is no part of it
     blank_after_sentence: bool = False  # nearly every block between blank lines is one sentence
     description: str = ""  # one sentence for the health report
 
@@ -43,20 +48,22 @@ class Layout:
 def guess_layout(lines: Sequence[str], documents: str) -> Layout:
     """Return the layout of a file that begins with `lines` (no line ends); `documents` as for `read_documents`."""
     wrapped = is_wrapped(lines)
+    divided = sum(is_divided(a.rstrip(), b) for a, b in pairwise(lines)) > max(2, _DIVIDED_LINES * len(lines))
     runs = [(blank, list(run)) for blank, run in groupby(lines, key=lambda line: not line.strip())]
     blocks = [run for blank, run in runs if not blank]
     gaps = [len(run) for blank, run in runs[1:-1] if blank]  # between the blocks
     single = _share_of_single_sentences(blocks, wrapped)
     blank_after_sentence = len(blocks) >= 4 and single >= 0.9
     if documents == "file":
-        return Layout(wrapped, 0, description="The file is one document.")
+        return Layout(wrapped, 0, divided, description="The file is one document.")
     if documents == "blank-line":
-        return Layout(wrapped, 1, blank_after_sentence, "A blank line ends a document.")
+        return Layout(wrapped, 1, divided, blank_after_sentence, "A blank line ends a document.")
     if not wrapped and (len(blocks) < 4 or single < 0.5):
         return Layout(wrapped, 1, description="A line is a paragraph and a blank line ends a document.")
     gap = 3 if gaps and max(gaps) >= 3 else 2
     what = "Lines are joined into paragraphs" if wrapped else "A blank line ends a paragraph"
-    return Layout(wrapped, gap, blank_after_sentence, f"{what}; {gap} blank lines or more end a document.")
+    what += " without the hyphens that divide words" if wrapped and divided else ""
+    return Layout(wrapped, gap, divided, blank_after_sentence, f"{what}; {gap} blank lines or more end a document.")
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
@@ -77,6 +84,12 @@ def is_wrapped(lines: Sequence[str]) -> bool:
         return False  # one sentence per line, even if all have one length
     full = sum(len(a) + 1 + len(b.split(None, 1)[0]) > width - 2 for a, b in pairs)
     return full >= _FULL_LINES * len(pairs)
+
+
+def is_divided(line: str, following: str) -> bool:
+    """Return whether a hyphen at the end of a line divides a word."""
+    word = next(iter(following.split(None, 1)), "")
+    return line[-1:] in _HYPHENS and line[-2:-1].isalpha() and word[:1].islower() and word not in _AFTER_HYPHENS
 
 
 def _share_of_single_sentences(blocks: list[list[str]], wrapped: bool) -> float:
@@ -103,6 +116,8 @@ _END_OF_BOOK = re.compile(r"\s*(?:\*{3} ?)?END OF (?:THE |THIS )?PROJECT GUTENBE
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*+>[^<]*+(?:<(?!/?\1\b)[^<]*+)*+</\1>", re.IGNORECASE)
 _BREAK = re.compile(r"</?(?:p|br|div|li|ul|ol|tr|table|h[1-6]|blockquote|body|html|head|title)\b[^<>]{0,1000}>", re.I)
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,1000})?/?>")
+_CUE = re.compile(r"\s*(?:\d{2,3}:)?\d\d:\d\d[.,]\d{3} --> ")  # from when to when a subtitle is shown
+_NO_SUBTITLE = re.compile(r"\s*|WEBVTT\b.*")
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
 
@@ -130,6 +145,8 @@ def find_markup(sample: Iterable[str]) -> Markup:
     tagged = sum(bool(_TAG.search(line) or _ENTITY.search(line)) for line in filled)
     if tagged > 0.1 * len(filled) and (not found or any(map(_BREAK.search, filled))):
         found.append(Markup("HTML tags were left out and entities replaced.", False, _html))
+    if sum(map(bool, map(_CUE.match, filled))) > 1:
+        found.append(Markup("The numbers and times of subtitles were left out.", False, _subtitles))
 
     def strip(lines: Iterable[str | None]) -> Lines:
         for kind in found:
@@ -188,3 +205,18 @@ def _html(line: str) -> Iterable[str | None]:
         return [line]
     texts = [html.unescape(_TAG.sub("", part)) for part in _BREAK.split(_HIDDEN.sub(" ", line))]
     return [text for text in texts if text.strip() or not line.strip()]
+
+
+def _subtitles(lines: Iterable[str | None]) -> Lines:
+    number: str | None = None  # a line that is the number of a subtitle if its time follows
+    for line in lines:
+        if line is not None and _CUE.match(line):
+            number = None
+            continue
+        if number is not None:
+            yield number
+        number = line if line is not None and line.strip().isdigit() else None
+        if number is None and not (line is not None and _NO_SUBTITLE.fullmatch(line)):
+            yield line and _TAG.sub("", line)
+    if number is not None:
+        yield number

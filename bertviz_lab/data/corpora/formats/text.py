@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, TextIO
 
-from bertviz_lab.data.corpora.formats.layout import Layout, Markup, find_markup, guess_layout, is_wrapped
+from bertviz_lab.data.corpora.formats.layout import Layout, Markup, find_markup, guess_layout, is_divided, is_wrapped
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
 TEXT_NAMES = (
@@ -106,7 +106,7 @@ def line_paragraphs(sample: Sequence[str], lines: Iterable[str], documents: str,
 
 def lay_out(lines: Iterable[str | None], layout: Layout) -> Paragraphs:
     """Return lines as paragraphs and document ends, according to `layout`; None ends a document."""
-    paragraph = Paragraph()
+    paragraph = Paragraph(layout.divided)
     blank = 0
     for line in lines:
         if line is None:
@@ -151,7 +151,8 @@ def cell_markup(values: Iterable[Any], notes: FileNotes) -> Markup:
 class Paragraph:
     """Lines collected until a paragraph ends, or is too long to hold in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, divided: bool = False) -> None:
+        self._divided = divided  # see `Layout`
         self.lines: list[str] = []
         self._size = 0
 
@@ -170,10 +171,12 @@ class Paragraph:
             yield self.take()
 
     def take(self) -> str:
-        """Join the lines; without a space between two characters of a script that has none."""
+        """Join the lines; without a space inside a word, and between two characters of a script that has none."""
         text = ""
         for line in map(str.strip, self.lines):
-            unspaced = text[-1:] >= "\u2e80" and "\u2e80" <= line[:1] < "\uac00"
+            inside = is_divided(text[-2:], line)
+            unspaced = inside or (text[-1:] >= "\u2e80" and "\u2e80" <= line[:1] < "\uac00")
+            text = text[:-1] if inside and self._divided else text
             text += line if unspaced or not text else " " + line
         self.lines, self._size = [], 0
         return text
