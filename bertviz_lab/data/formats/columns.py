@@ -299,7 +299,8 @@ def text_columns(
 ) -> tuple[int, int | None]:
     """Choose the column of the text, and of a pair the second one, among columns without a role."""
     named = by_name(table, taken)
-    pair = pair_by_name(named, {column for column, profile in enumerate(profiles) if profile.is_text})
+    texts_of_pairs = {c for c, p in enumerate(profiles) if p.is_text or (p.is_constant and p.words > 1.5)}
+    pair = pair_by_name(named, texts_of_pairs)
     free = [c for c in range(table.width) if c not in taken]
     texts_by_name = [
         named[n] for n in _TEXT_NAMES if n in named and profiles[named[n]].is_text and profiles[named[n]].words > 1.5
@@ -424,13 +425,15 @@ def number_indicators(
     separator = label_separator(cells) if options.task == "multilabel" else ""
     lists = [(row, column, row[column].lower().split(separator or "\n")) for row, column in rows]
     sizes, values = {len(bits) for *_, bits in lists}, {bit.strip() for *_, bits in lists for bit in bits}
-    if len(sizes) != 1 or sizes == {1} or not any(values <= bits for bits in _BITS):
+    if not sizes or 1 in sizes or not any(values <= bits for bits in _BITS):
         return options
+    table, column = label_columns[0]
+    named = f"ists of 0 and 1 in {table.describe_column(column, of_file=True)}"
+    if len(sizes) > 1:
+        raise InputError(f"L{named} have {min(sizes)} to {max(sizes)} items; give each a 0 or 1 for every label.")
     for row, column, bits in lists:
         row[column] = "\n".join(str(number) for number, bit in enumerate(bits) if _is_one(bit))
-    table, column = label_columns[0]
-    named = f"The lists of 0 and 1 in {table.describe_column(column, of_file=True)}"
-    report.note(f"{named} were read as the labels 0 to {sizes.pop() - 1}, of which those with 1 apply.")
+    report.note(f"The l{named} were read as the labels 0 to {sizes.pop() - 1}, of which those with 1 apply.")
     exclusive = all(sum(map(_is_one, bits)) == 1 for *_, bits in lists)
     return replace(options, task="multilabel") if options.task == "auto" and not exclusive else options
 

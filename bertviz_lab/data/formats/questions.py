@@ -98,7 +98,7 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
     """Return all questions of the records, in order. Raises `InputError` where there are none, or too many."""
     raw = RawQuestions(info, "question")
     for number, (entry, passage, title) in enumerate(_entries(records), 1):
-        question = _question(entry, passage, title, number, raw, report)
+        question = _question(entry, passage, title, number, raw, options, report)
         if isinstance(question, str):
             report.drop(question, raw, number)
             continue
@@ -150,7 +150,13 @@ def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]
 
 
 def _question(
-    entry: Mapping[str, Any], passage: Any, title: str, number: int, raw: RawQuestions, report: DropReport
+    entry: Mapping[str, Any],
+    passage: Any,
+    title: str,
+    number: int,
+    raw: RawQuestions,
+    options: ReadOptions,
+    report: DropReport,
 ) -> Question | str:
     """Return the question, or the reason why it is dropped."""
     text = _field(entry, _QUESTIONS)
@@ -159,7 +165,7 @@ def _question(
     if not isinstance(text, str) or not text.strip():
         return "the question is empty"
     stated = _answers(_stated(entry, passage), _field(entry, _STARTS))
-    if str(entry.get("is_impossible")).lower() == "true":
+    if not options.labelled or str(entry.get("is_impossible")).lower() == "true":
         stated = []
     elif stated is None:
         return "it has no answers in a known shape and does not say that there are none"

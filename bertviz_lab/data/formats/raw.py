@@ -38,6 +38,7 @@ class ReadOptions:
     quoting: str = "auto"  # "yes" or "no": whether quotation marks enclose cells
     header: str = "auto"  # "yes" or "no": whether the first row names the columns
     encoding: str = ""  # of the text, as Python names it
+    labelled: bool = True  # False for inputs to predict on, of which questions need no answers
     sheet: str = ""  # of a workbook, by its name or its number from 1
     max_bytes: float = MAX_BYTES  # unpacked size allowed over all files
     max_examples: int = 1_000_000  # allowed in a file, so that no file fills the memory

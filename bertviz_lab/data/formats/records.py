@@ -134,20 +134,22 @@ def raw_data_of_records(
     """Return what records hold: questions, sentences of words, or rows of cells.
 
     Args:
-        records: objects, or lists of cells; read once, to the end.
+        records: objects, lists of cells, or texts; read once, to the end.
         names: of the classes, for fields that hold class numbers.
         file: where they are from.
         options: the limits, the task, and fields where they are given.
         report: counts what is dropped.
 
     Raises:
-        InputError: there are no records, one is neither an object nor a list, or there are too many or too large ones.
+        InputError: there are no records, one is nothing of these, or there are too many or too large ones.
     """
     read: list[dict[str, Any]] = []
     fields: set[Any] = set()
     characters = 0
     plain = (each for n, record in enumerate(records, 1) for each in plain_records(record, n, file, report))
     for number, record in enumerate(plain, 1):
+        if isinstance(record, str):
+            record = {"text": record}
         if not isinstance(record, (dict, list)):
             raise InputError(
                 f"{file.at(number)} is neither an object nor a list; "

@@ -47,9 +47,10 @@ def read_inputs(
     """Read the inputs in a file as examples with empty labels: "" for a class, () for several, 0.0 for numbers, "O" for
     words, no answers.
 
-    A .txt file has a text a line, unless columns or a delimiter are given. The columns of a table are inferred as for
-    task data, or given, and rows of another width are repaired as there; its labels are ignored. For `tokens` a text is
-    split into words at white space; for `qa` the file is SQuAD, or a table with questions and passages.
+    A .txt file (.md and .log, too) has a text a line, unless columns or a delimiter are given. The columns of a table
+    are inferred as for task data, or given, and rows of another width are repaired as there; its labels are ignored,
+    as are answers, which questions need not have. For `tokens` a text is split into words at
+    white space; for `qa` the file is SQuAD, or a table with questions and passages.
 
     Args:
         path: the file.
@@ -61,14 +62,17 @@ def read_inputs(
     Raises:
         InputError: the file cannot be read, has no inputs, or exceeds a limit.
     """
-    options = ReadOptions(max_examples=max_inputs, **reading)  # type: ignore[arg-type]  # of texts
+    options = ReadOptions(max_examples=max_inputs, labelled=False, **reading)  # type: ignore[arg-type]  # of texts
     report = DropReport(options.given)
     read: list[Example] = []
     files: list[FileInfo] = []
     name, second = Path(path).name, "" if options.text_b == NO_TEXT else options.text_b
     has_columns = options.text_a or second or options.delimiter or options.header == "yes"
-    if suffix_of(path) in (".txt", ".text") and not has_columns:
-        read += [LabelledText(line, None, "", row) for row, line in _lines(path, options, report)]
+    if suffix_of(path) in (".txt", ".text", ".md", ".log") and not has_columns:
+        lines = _lines(path, options, report)
+        read += [LabelledText(line, None, "", row) for row, line in lines]
+        if sum("\t" in line for _, line in lines) > 0.9 * len(lines):
+            report.note(f"A tab in each line of {quoted(name)} was read as text: give --delimiter tab to read columns.")
         files.append(FileInfo(name, "text"))
     else:
         for raw in load_raw_data([path], options, report, wanted="test"):
@@ -88,7 +92,7 @@ def read_inputs(
         else:
             inputs.append(task_input)
     if not inputs:
-        nothing = "no questions with their passages; give questions in SQuAD's JSON format"
+        nothing = "no questions with their passages; give both as --text-a and --text-b, or SQuAD's JSON format"
         other = "no texts; give a file with a text a line, or a table"
         raise InputError(f"{quoted(name)} holds {nothing if task == 'qa' else other}.")
     return report.data(task, inputs, tuple(files))

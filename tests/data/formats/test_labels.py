@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.examples import labels_of_example
-from bertviz_lab.data.formats.read import read_task
+from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import table
 from tests.data.support import written
@@ -116,6 +116,10 @@ def test_lists_of_a_0_or_1_for_each_label_name_those_with_1(kind, spell, tmp_pat
     data = read_task(path, "auto" if spell is json.dumps else "multilabel")
     assert sets_of(data) == EXPECTED
     assert "were read as the labels 0 to 2, of which those with 1 apply." in data.notes[0]
+    with pytest.raises(InputError, match=r"have 2 to 3 items; give each a 0 or 1 for every label"):
+        read_splits(
+            [path, written(tmp_path, "b.jsonl", lines[0].replace(spell(bits[0]), spell(bits[0][1:])))], data.task
+        )
 
 
 def test_lines_of_fasttext_may_begin_with_several_labels(tmp_path) -> None:

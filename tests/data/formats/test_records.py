@@ -78,7 +78,8 @@ def test_half_a_surrogate_pair_in_a_text_becomes_a_replacement_character(tmp_pat
     [
         ("a.jsonl", '{"text": "a"}\n{"text": \n', r'^Line 2 of "a\.jsonl" is not JSON'),
         ("a.json", '{"data": [{"text": "a"}\n', r'"a\.json" is not JSON from line 2'),
-        ("a.json", '["a", "b"]', r'"a\.json" record 1 is neither an object nor a list'),
+        ("a.json", "[1, 2]", r'"a\.json" record 1 is neither an object nor a list'),
+        ("a.json", '["a", "b"]', r'"a\.json" has one column only'),
         ("a.json", "[]", "holds no records"),
         ("a.json", '{"a":' * 100_000, "nested too deeply"),
         ("a.parquet", b"PAR1" + b"x" * 100, r'"a\.parquet" is a damaged table'),

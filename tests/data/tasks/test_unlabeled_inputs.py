@@ -36,6 +36,8 @@ def test_a_text_file_is_read_as_it_is_told(tmp_path) -> None:
     told = read_inputs(tmp_path / "a.txt", "classification", encoding="utf-8")
     assert told.examples[1].text_a == "0|das gr\ufffd\ufffdte St\ufffdck 0|sch\ufffdn"
     assert told.notes[0].startswith('9 lines of "a.txt" could not be wholly read as utf-8')
+    tabs = read_inputs(put(tmp_path / "b.txt", lines.replace("|", "\t")), "classification")
+    assert tabs.notes == ('A tab in each line of "b.txt" was read as text: give --delimiter tab to read columns.',)
     with pytest.raises(InputError, match='not in the encoding "utf-16"'):
         read_inputs(tmp_path / "a.txt", "classification", encoding="utf-16")
 
@@ -106,6 +108,17 @@ def test_questions_come_from_squad_or_a_table_with_passages(tmp_path) -> None:
     found = read_inputs(path, "qa", text_a="q", text_b="p").examples
     assert found[0] == Question("1", rows[0]["q"], rows[0]["p"], (), 1)
     assert len({question.id for question in found}) == 4
+    rows = [{"question": "who is it", "context": f"a long text {n}"} for n in range(4)]  # one question of all texts
+    nested = {"data": [{"paragraphs": [{"context": r["context"], "qas": [{"question": r["question"]}]} for r in rows]}]}
+    for content in ("\n".join(map(json.dumps, rows)), json.dumps(nested)):
+        found = read_inputs(put(tmp_path / "a.json", content), "qa").examples
+        assert [(q.question, q.passage) for q in found] == [(r["question"], r["context"]) for r in rows]
+
+
+def test_a_list_of_texts_in_json_is_read(tmp_path) -> None:
+    texts = [f"the film {n} was good" for n in range(4)]
+    for name, content in (("a.json", json.dumps(texts)), ("a.jsonl", "\n".join(map(json.dumps, texts)))):
+        assert [e.text_a for e in read_inputs(put(tmp_path / name, content), "classification").examples] == texts
 
 
 @pytest.mark.parametrize(
