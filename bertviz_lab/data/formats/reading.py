@@ -30,7 +30,8 @@ _ONE_WORD = re.compile(r"[^\s\u0e00-\uffff]+")  # in a script with blanks betwee
 _LIST = re.compile(r"\[.*\]|\{.*\}", re.DOTALL)
 _SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
 _SAMPLE = 1_000  # texts that are looked at
-_NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "unknown", "unlabeled", "unlabelled", "?", "-"})
+_NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "unknown", "unlabeled", "unlabelled", "?", "-",
+                        "#ref!", "#value!", "#name?", "#div/0!"})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class Reading:
         counts = Counter(chain.from_iterable(map(labels_of_example, data.examples))) if labelled else Counter()
         roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label if labelled else ""}
         suspicions = list(_suspicions(data, counts))
+        lost = sum(dropped.count for dropped in data.dropped)
+        if labelled and lost > len(data.examples):
+            suspicions.append(
+                Doubt(f"More rows were left out ({lost:,}) than are examples: check the columns.", _LABEL)
+            )
         repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
         return cls(
             format=info.format,
@@ -182,6 +188,9 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
+    if sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts):
+        spans = "entities need a start, an end and a label each"
+        yield Doubt(f"Most texts are records: name the column of the text with --text-a; {spans}.", ("text_a",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
 

@@ -316,6 +316,14 @@ def test_words_that_a_span_cuts_are_labeled_whole_and_counted(tmp_path):
     ]  # fmt: skip
 
 
+def test_spans_of_an_unknown_shape_are_no_texts(tmp_path):
+    rows = [
+        {"text": f"Ana met {('Ben', 'Eve')[n % 2]}", "spans": [{"begins": 0, "size": 3, "is": "PER"}]} for n in range(9)
+    ]
+    reading = Reading.of(read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert any("entities need a start" in doubt.sentence for doubt in reading.doubts)
+
+
 @pytest.mark.parametrize(
     ("spans", "noted"),
     [
@@ -600,6 +608,8 @@ def test_a_reading_has_what_was_understood(tmp_path):
         (("caf\u00e9", "cafe\u0301"), "look alike"),
         (("spam", "ham", "N/A"), "looks like a missing one"),
         (("0", "1", "-1"), "looks like a missing one"),
+        (("good", "bad", "#REF!"), "looks like a missing one"),
+        (("good", *[""] * 9, "bad", *[""] * 4), "More rows were left out (26) than are examples"),  # as of merged cells
         (("01", "1", "2"), "look alike"),
     ],
 )
