@@ -189,8 +189,8 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
     if sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts):
-        spans = "entities need a start, an end and a label each"
-        yield Doubt(f"Most texts are records: name the column of the text with --text-a; {spans}.", ("text_a",))
+        advice = "name the column of the text with --text-a; entities need a start, an end and a label each"
+        yield Doubt(f"Most texts are records: {advice}.", ("text_a",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
 
