@@ -10,7 +10,8 @@ from typing import IO
 import chardet
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.corpora.sources import READABLE, Source, refuse_binary
+from bertviz_lab.data.corpora.sources import READABLE, Source
+from bertviz_lab.data.corpora.streams import refuse_binary
 from bertviz_lab.errors import InputError
 
 _SAMPLE = 1 << 16

@@ -24,13 +24,13 @@ from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import (
     MAX_BYTES,
-    Meter,
     Source,
     close_archives,
     find_sources,
     given_twice,
     reading_errors,
 )
+from bertviz_lab.data.corpora.streams import Meter
 from bertviz_lab.data.documents import Document, split_and_count
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError

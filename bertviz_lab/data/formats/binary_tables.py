@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
-from bertviz_lab.data.corpora.sources import Meter, Source, refuse_bomb
+from bertviz_lab.data.corpora.sources import Source
+from bertviz_lab.data.corpora.streams import Meter, refuse_bomb
 from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawData, RawFile, RawTable, ReadOptions
 from bertviz_lab.data.formats.records import ClassNames, cell_text, raw_data_of_records

@@ -1,32 +1,23 @@
-"""One word and its label a line, a blank line between sentences: CoNLL columns and CoNLL-U; and the BIO schemes.
+"""One word and its label a line, a blank line between sentences: CoNLL columns and CoNLL-U; and such words in tables.
 
 `word_and_label_columns` says which columns are the word and the label, unless they are given. Sources: the shared
 tasks of CoNLL-2003 (columns, `-DOCSTART-`) and Universal Dependencies (CoNLL-U: ten columns; ranges such as 1-2 and
 empty nodes such as 1.1 are not words of their own).
-
-Labels that mark spans of words become BIO (IOB2), whichever scheme they are in:
-
-    IOB1    I-PER I-PER O; B-PER only where a span follows another of its type
-    BIO     B-PER I-PER O
-    BIOES   B-PER E-PER, S-PER for a span of one word (also with M- inside)
-    BILOU   B-PER L-PER, U-PER for a span of one word
-
-Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Ratinov & Roth 2009 (BILOU).
 """
 
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
 from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, TextFile, preview
+from bertviz_lab.data.formats.span_labels import OUTSIDE, canonical_labels, mark_spans, span_parts
 from bertviz_lab.errors import InputError
 
-PLAIN, OUTSIDE = "plain", "O"
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORDLESS = "line without a word was left out", "lines without a word were left out"
@@ -54,7 +45,7 @@ def looks_like_conll(lines: Sequence[str], plain: bool = True) -> bool:
     if any(" " in label for label in labels):
         return False
     is_label_set = plain and len(set(labels)) <= max(3, len(labels) // 3) and delimiter not in tuple(",;")
-    return (is_label_set or _mark_spans(labels)) and sum(" " in word.strip() for word in words) < 0.1 * len(words)
+    return (is_label_set or mark_spans(labels)) and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
 def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawSentences:
@@ -163,7 +154,7 @@ def word_and_label_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     """
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
     width = len(columns)
-    spans = [n for n in range(width) if _mark_spans(columns[n])]
+    spans = [n for n in range(width) if mark_spans(columns[n])]
     word = next((n for n in range(width) if n not in spans and not _is_reference(columns[n])), 0)
     spans = [n for n in spans if n > word] or spans
     if not spans:
@@ -183,7 +174,7 @@ def _rival_column(rows: Sequence[Sequence[str]], word: int, label: int) -> int |
     types = [[name[1:] for name in column if name != OUTSIDE] for column in columns]
     others = [n for n in range(len(columns)) if n not in (word, label) and columns[n] != columns[label]]
     shared = [n for n in others if 2 * len(types[n]) >= len(types[label]) and {*types[n]} & {*types[label]}]
-    return next((n for n in shared if _mark_spans(columns[n])), None)
+    return next((n for n in shared if mark_spans(columns[n])), None)
 
 
 def _header(rows: Sequence[Sequence[str]], word: int, label: int) -> list[str] | None:
@@ -192,8 +183,8 @@ def _header(rows: Sequence[Sequence[str]], word: int, label: int) -> list[str] |
     if len(first) <= max(word, label) or any(row[label:][:1] == [first[label]] for row in rows[1:]):
         return None
     names = {cell.lower() for cell in first}
-    marks = _mark_spans(row[label] for row in rows[1:] if len(row) > label)
-    is_name = marks and re.fullmatch(r"[^\W\d_][\w -]{2,}", first[label]) and not _span_parts(first[label])
+    marks = mark_spans(row[label] for row in rows[1:] if len(row) > label)
+    is_name = marks and re.fullmatch(r"[^\W\d_][\w -]{2,}", first[label]) and not span_parts(first[label])
     return first if is_name or (names & {*_WORDS} and first[label].lower() in _TAGS) else None
 
 
@@ -224,49 +215,6 @@ def _is_reference(cells: Sequence[str]) -> bool:
         return True
     runs = 1 + sum(a != b for a, b in pairwise(cells))
     return len(cells) >= 8 and (runs <= len(cells) // 4 or all(re.search(r"[/_\d]", cell) for cell in cells))
-
-
-def canonical_labels(labels: Iterable[str]) -> list[str]:
-    """Return labels with the spelling of BIO where nearly all of them mark spans in it; see `spelling_repairs`."""
-    labels = list(labels)
-    repairs = spelling_repairs(Counter(labels))
-    return [repairs.get(label, label) for label in labels]
-
-
-def spelling_repairs(counts: Mapping[str, int]) -> dict[str, str]:
-    """Return the labels that are spelled unlike BIO, with what they mean; none for labels that do not mark spans.
-
-    `B_PER`, `PER-B` and `b-PER` are B-PER, a type in another case is the frequent one, and `o` and `0` are O, as is the
-    only label that marks no span. One of several that is nothing of the kind, and rare, is read as O.
-    """
-    outside = {label for label in counts if label in ("O", "o", "0", "OUT", "-O-")}
-    parts = {label: part for label in counts if label not in outside and (part := _span_parts(label))}
-    others = [label for label in counts if label not in outside and label not in parts]
-    if not outside and len(others) == 1:  # the words outside of spans, whatever they are called
-        outside, others = set(others), []
-    marks, strays = (sum(counts[label] for label in labels) for labels in (parts, others))
-    prefixes, types = ({part[n] for part in parts.values()} for n in (0, 1))
-    if not prefixes & {"B", "I"} or not types - {""} or strays > max(1, 0.02 * marks) or (strays and not outside):
-        return {}
-    spelled: Counter[str] = Counter()  # how often each spelling of a type occurs, those of BIO labels first
-    for label, (prefix, name) in parts.items():
-        spelled[name] += counts[label] if label == f"{prefix}-{name}" else 0
-    usual: dict[str, str] = {}
-    for name, _ in sorted(spelled.items(), key=lambda item: (-item[1], item[0])):
-        usual.setdefault(name.lower(), name)
-    meant = dict.fromkeys([*outside, *others], OUTSIDE)
-    for label, (prefix, name) in parts.items():
-        meant[label] = f"{prefix}-{usual[name.lower()]}" if name else prefix
-    return {label: name for label, name in meant.items() if label != name}
-
-
-def _span_parts(label: str) -> tuple[str, str] | None:
-    """Return the prefix and the type of a label that marks a span; None for another."""
-    if match := re.fullmatch(r"([BIESLUM])(?:[-_](.+))?", label, re.IGNORECASE):
-        return match[1].upper(), match[2] or ""
-    if match := re.fullmatch(r"(.+)[-_]([BIESLU])", label):
-        return match[2], match[1]
-    return None
 
 
 def _token_lines(lines: Sequence[str]) -> list[str]:
@@ -303,63 +251,6 @@ def _cells(line: str, delimiter: str) -> list[str]:
     if not delimiter:
         return re.split(r"[ \t]+", line.strip(" \t\r\n"))  # other blanks may be part of a word
     return [cell.strip(" \r\n") for cell in line.rstrip("\r\n").split(delimiter)]
-
-
-def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
-    """ "IOB1", "BIO", "BIOES", "BILOU", or "plain" for labels that do not mark spans."""
-    labels = set(chain.from_iterable(sentences))
-    span_labels = labels - {OUTSIDE}
-    if not span_labels or not all(map(_marks_span, span_labels)):
-        return PLAIN
-    prefixes = {label[0] for label in span_labels}
-    has_untyped = any(len(label) == 1 for label in span_labels)
-    if not prefixes & {"B", "I"} or (has_untyped and OUTSIDE not in labels):
-        return PLAIN  # part-of-speech tags of one letter
-    if prefixes & {"L", "U"}:
-        return "BILOU"
-    if prefixes & {"E", "S", "M"}:
-        return "BIOES"
-    return "IOB1" if _is_iob1(sentences) else "BIO"
-
-
-def _marks_span(label: str) -> bool:
-    return label[:1] in tuple("BIESLUM") and label[1:2] in ("-", "")
-
-
-def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
-    """Return whether spans begin with I-, and B- occurs only directly after a word of its type."""
-    begins_inside = False
-    for labels in sentences:
-        previous = OUTSIDE
-        for label in labels:
-            if label != OUTSIDE:
-                continues = previous != OUTSIDE and previous[1:] == label[1:]
-                if label[0] == "B" and not continues:
-                    return False
-                begins_inside = begins_inside or not continues
-            previous = label
-    return begins_inside
-
-
-def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
-    """Return the labels of a sentence as BIO, and how many continued no span: they begin one now."""
-    if scheme == PLAIN:
-        return tuple(labels), 0
-    bio_labels, repaired = [], 0
-    open_type: str | None = None  # of the span that the next label may continue
-    for label in labels:
-        prefix, span_type = label[0], label[1:]  # the type keeps its hyphen
-        if label == OUTSIDE or not _marks_span(label):  # a test set may have labels that decided no scheme
-            bio_labels.append(label)
-            open_type = None
-            continue
-        if prefix in "BSU" or open_type != span_type:
-            repaired += prefix not in "BSU" and scheme != "IOB1"
-            bio_labels.append("B" + span_type)
-        else:
-            bio_labels.append("I" + span_type)
-        open_type = None if prefix in "SUEL" else span_type
-    return tuple(bio_labels), repaired
 
 
 _WORDS = ("word", "words", "token", "tokens", "form", "text", "sentence")
@@ -421,17 +312,12 @@ def sentences_of_table(table: RawTable, options: ReadOptions, report: DropReport
     return raw if raw.sentences else None
 
 
-def _mark_spans(labels: Iterable[str]) -> bool:
-    """Return whether labels mark spans, however they are spelled."""
-    return bio_scheme([canonical_labels(labels)]) != PLAIN
-
-
 def _cells_mark_spans(cells: Sequence[str]) -> bool:
     """Return whether the parts of cells mark spans; a few may be misspelled."""
     some = [part for cell in cells[:20] for part in _split(cell)]
-    if 2 * sum(part in ("O", "o", "0") or _span_parts(part) is not None for part in some) < len(some):
+    if 2 * sum(part in ("O", "o", "0") or span_parts(part) is not None for part in some) < len(some):
         return False
-    return _mark_spans(part for cell in cells for part in _split(cell))
+    return mark_spans(part for cell in cells for part in _split(cell))
 
 
 def _first_of(usual: Sequence[str], names: Sequence[str]) -> int | None:

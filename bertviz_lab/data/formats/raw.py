@@ -15,7 +15,8 @@ from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, pluralized, quoted, quoted_list
-from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, Source, refuse_binary
+from bertviz_lab.data.corpora.sources import MAX_BYTES, Source
+from bertviz_lab.data.corpora.streams import Meter, refuse_binary
 from bertviz_lab.data.examples import TASKS, Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
 from bertviz_lab.errors import InputError
 

@@ -20,7 +20,7 @@ from bertviz_lab.data.examples import (
     labels_of_example,
     texts_of_example,
 )
-from bertviz_lab.data.formats.columns import is_date
+from bertviz_lab.data.formats.column_profile import is_date
 from bertviz_lab.data.formats.labels import are_comma_decimals, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.errors import InputError

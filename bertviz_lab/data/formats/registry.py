@@ -20,16 +20,15 @@ from bertviz_lab.data.corpora.formats.tables import DELIMITERS, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted, quoted_list
 from bertviz_lab.data.corpora.sources import (
     Kinds,
-    Meter,
     Source,
     close_archives,
     each_once,
     find_sources,
     given_twice,
     reading_errors,
-    suffix_of,
     total_size,
 )
+from bertviz_lab.data.corpora.streams import Meter, suffix_of
 from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.annotations import is_rasa
 from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS

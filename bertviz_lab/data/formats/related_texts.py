@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo, RelatedTexts
-from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, Profile, by_name
+from bertviz_lab.data.formats.column_profile import Profile
+from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, by_name
 from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.data.formats.tables import check_numbers, write_points

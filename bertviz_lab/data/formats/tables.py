@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bertviz_lab.data.corpora.formats.tables import DELIMITERS, LONGEST_LINE, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
-from bertviz_lab.data.corpora.sources import suffix_of
+from bertviz_lab.data.corpora.streams import suffix_of
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.labels import ClassCells, is_missing, list_of_labels, number_of

@@ -19,7 +19,8 @@ from typing import Any
 
 from bertviz_lab.data.corpora.formats.records import json_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import Kinds, Meter, Source, close_archives, find_sources
+from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, find_sources
+from bertviz_lab.data.corpora.streams import Meter
 from bertviz_lab.data.formats.raw import DropReport, ReadOptions, open_text
 from bertviz_lab.data.formats.tables import read_table
 from bertviz_lab.data.probes.minimal_pairs import KINDS, PHENOMENA, MinimalPair, minimal_pairs, words

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple, cast
 
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, find_sources
+from bertviz_lab.data.corpora.sources import MAX_BYTES, find_sources
+from bertviz_lab.data.corpora.streams import Meter
 from bertviz_lab.data.examples import FileInfo, Label, LabelledText, TaskData
 from bertviz_lab.data.formats.labels import NAMES_FILE, label_separator
 from bertviz_lab.data.formats.raw import ReadOptions, open_text

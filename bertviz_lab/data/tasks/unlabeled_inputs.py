@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import Meter, close_archives, find_sources, reading_errors, suffix_of
+from bertviz_lab.data.corpora.sources import close_archives, find_sources, reading_errors
+from bertviz_lab.data.corpora.streams import Meter, suffix_of
 from bertviz_lab.data.examples import (
     Example,
     FileInfo,
@@ -20,7 +21,8 @@ from bertviz_lab.data.examples import (
     TaskData,
     texts_of_example,
 )
-from bertviz_lab.data.formats.columns import Profile, split_header, text_columns
+from bertviz_lab.data.formats.column_profile import Profile
+from bertviz_lab.data.formats.columns import split_header, text_columns
 from bertviz_lab.data.formats.labels import ClassCells, NumberCells, is_regression
 from bertviz_lab.data.formats.raw import (
     NO_TEXT,
