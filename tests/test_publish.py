@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.browser import site
-from bertviz_lab.browser.dynamics import recorded_dynamics
-from bertviz_lab.browser.lessons import recorded_lessons
+from bertviz_lab.browser.recorded import recorded_dynamics, recorded_lessons
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.dynamics import view

@@ -22,11 +22,9 @@ from urllib.parse import urlencode
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from bertviz_lab.browser.corpus import recorded_corpus
-from bertviz_lab.browser.dynamics import recorded_dynamics, snapshots_folder
 from bertviz_lab.browser.export import CAUSES, GRAPH, WEIGHTS, Precision, export_graphs
 from bertviz_lab.browser.facts import NO_GRADIENTS, UNAVAILABLE, model_facts
-from bertviz_lab.browser.lessons import recorded_lessons
+from bertviz_lab.browser.recorded import recorded_corpus, recorded_dynamics, recorded_lessons, snapshots_folder
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
