@@ -3,6 +3,7 @@
 import contextlib
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -10,6 +11,9 @@ from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import FLAGS
 from tests.get_browser import find
+
+#: A function of what is measured in a page and its argument.
+TIMING = Path(__file__).with_name("page_timing.js").read_text(encoding="utf-8")
 
 
 @contextlib.contextmanager

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 from playwright.async_api import Page, Request, async_playwright
 
+from benchmarks.browser import TIMING
 from benchmarks.faulty_server import Server
 from benchmarks.load import percentiles
 from benchmarks.machine import arguments, markdown, report
-from benchmarks.page_latency import CHANGED
 from bertviz_lab.ui.server import assets
 from tests.browser import FLAGS
 from tests.get_browser import find
@@ -74,7 +74,7 @@ async def attend(page: Page, number: int, end: float, milliseconds: list[float])
     while time.monotonic() < end:
         turn += 1
         text = f"The {_WORDS[turn % len(_WORDS)]} [MASK] of visitor {number} was in the city."
-        milliseconds.append(await page.evaluate(CHANGED, {"text": text, "watch": "#fill-bars .blanks"}))
+        milliseconds.append(await page.evaluate(TIMING, ["change", {"text": text, "watch": "#fill-bars .blanks"}]))
         await asyncio.sleep(_PAUSE)
 
 

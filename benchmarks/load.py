@@ -21,9 +21,9 @@ import httpx
 import numpy as np
 from playwright.async_api import async_playwright
 
+from benchmarks.browser import TIMING
 from benchmarks.faulty_server import Server
 from benchmarks.machine import arguments, markdown, report
-from benchmarks.page_latency import LONGEST_TASK
 from benchmarks.visitor import PageError, Visitor
 from tests.browser import FLAGS
 from tests.get_browser import find
@@ -271,7 +271,7 @@ async def browse(address: str, count: int, seconds: float, longest: list[float])
             for page in pages:
                 await page.goto(address)
                 await page.locator("#text-a").wait_for(timeout=60_000)
-                await page.evaluate(LONGEST_TASK)
+                await page.evaluate(TIMING, ["pauses", None])
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 for number, page in enumerate(pages):

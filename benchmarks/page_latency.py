@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import torch
 from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSize
 
-from benchmarks.browser import chromium, served
+from benchmarks.browser import TIMING, chromium, served
 from benchmarks.machine import RESULTS, arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
 from bertviz_lab.ui.settings import Settings
@@ -44,75 +44,7 @@ GOALS = {
 }
 _WINDOW: ViewportSize = {"width": 1280, "height": 900}
 _BERTVIZ_TOKENS = {16: 5, 64: 5, 128: 2}  # and how often each is opened: the largest takes BertViz minutes
-
-# Runs in the page: what a person does who types a text and presses Enter.
-_TYPED = """const typed = (text) => {
-  const box = document.querySelector('#text-a');
-  box.value = text;
-  box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, cancelable: true}));
-};
-const frame = () => new Promise(requestAnimationFrame);"""
-# Until all canvases have been painted anew.
-PAINTED = f"""async ({{text, tokens}}) => {{
-  {_TYPED}
-  const grid = document.querySelector('#attention-grid');
-  for (const canvas of grid.querySelectorAll('.grid canvas')) canvas.width = 1;
-  const start = performance.now();
-  typed(text);
-  const done = () => {{
-    const all = [...grid.querySelectorAll('.grid canvas')];
-    return all.length > 0 && all.every((canvas) => canvas.width === tokens);
-  }};
-  while (!done()) {{
-    if (performance.now() - start > 60000) throw new Error('it was not painted');
-    await frame();
-  }}
-  await frame(); await frame();
-  return performance.now() - start;
-}}"""
-# Runs in the page: how long one click keeps the page from doing anything else, drawing included.
-_HANDLED = """async (selector) => {
-  const node = document.querySelector(selector);
-  const start = performance.now();
-  node.click();
-  return performance.now() - start;
-}"""
-CHANGED = f"""async ({{text, watch}}) => {{
-  {_TYPED}
-  const host = document.querySelector(watch);
-  const changed = new Promise((done) => {{
-    const observer = new MutationObserver(() => {{ observer.disconnect(); done(); }});
-    observer.observe(host, {{childList: true, subtree: true, characterData: true}});
-  }});
-  const start = performance.now();
-  typed(text);
-  await changed;
-  await frame();
-  return performance.now() - start;
-}}"""
 _FOLD = "#attribution-heads > summary"
-_MAPPED = """async (fold) => {
-  const map = document.querySelector('#attribution-head-map');
-  const heading = map?.querySelector('.heading');
-  if (heading) heading.textContent = '';
-  const frame = () => new Promise(requestAnimationFrame);
-  const start = performance.now();
-  document.querySelector(fold).click();
-  const done = () => document.querySelector('#attribution-head-map .heading')?.textContent
-    && document.querySelector('#attribution-head-map .heatmaplayer image');
-  while (!done()) {
-    if (performance.now() - start > 60000) throw new Error('it was not painted');
-    await frame();
-  }
-  await frame(); await frame();
-  return performance.now() - start;
-}"""
-LONGEST_TASK = """() => {
-  window.longest = 0;
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
-  }).observe({entryTypes: ['longtask']});
-}"""
 
 
 def make_models(folder: Path) -> None:
@@ -146,7 +78,7 @@ def choose(page: Page, address: str, model: str, view: str, text: str) -> None:
     page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(state="attached", timeout=120_000)
     page.locator(f"#panel-{view}").scroll_into_view_if_needed()
     page.wait_for_timeout(3000)  # what is shown at first is fetched
-    page.evaluate(LONGEST_TASK)
+    page.evaluate(TIMING, ["pauses", None])
 
 
 def grids(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
@@ -159,7 +91,7 @@ def grids(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
         for turn in range(rounds + 2):
             page.wait_for_timeout(200)
             text = text_of(tokens, ("red", "old")[turn % 2])
-            times.append(page.evaluate(PAINTED, {"text": text, "tokens": tokens}))
+            times.append(page.evaluate(TIMING, ["grid", {"text": text, "tokens": tokens}]))
         found[name] = times[2:]
         found[f"longest pause, {model}, {tokens} tokens"] = [page.evaluate("() => window.longest")]
         if (model, tokens) == ("base", 64):
@@ -183,7 +115,7 @@ def switches(page: Page, rounds: int) -> dict[str, list[float]]:
             page.get_by_role("radio", name="Single tokens").first.check(force=True)
         times = []
         for turn in range(rounds + 2):
-            times.append(page.evaluate(_HANDLED, selector(turn)))
+            times.append(page.evaluate(TIMING, ["click", selector(turn)]))
             page.wait_for_timeout(250)
         found[name] = times[2:]
     return found
@@ -198,7 +130,7 @@ def answers(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
         for turn in range(rounds + 2):
             page.wait_for_timeout(200)
             text = f"the {('red', 'old')[turn % 2]} [MASK] sat on the mat"
-            times.append(page.evaluate(CHANGED, {"text": text, "watch": "#fill-bars .blanks"}))
+            times.append(page.evaluate(TIMING, ["change", {"text": text, "watch": "#fill-bars .blanks"}]))
         found[f"fill-mask, {model}"] = times[2:]
     return found
 
@@ -216,7 +148,7 @@ def effects(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
         page.locator("#text-a").press("Enter")
         page.wait_for_timeout(1000)
         page.wait_for_function("() => !document.querySelector('#wire .lab').textContent", timeout=60_000)
-        times.append(page.evaluate(_MAPPED, _FOLD))
+        times.append(page.evaluate(TIMING, ["map", _FOLD]))
         page.evaluate("(fold) => document.querySelector(fold).click()", _FOLD)  # folded for the next turn
     return {"effect of every head, base, 64 tokens": times[1:]}
 
@@ -229,7 +161,8 @@ def rubbish(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
 
     def update(times: int) -> dict[str, float]:
         for turn in range(times):
-            page.evaluate(PAINTED, {"text": text_of(64, ("red", "old")[turn % 2]), "tokens": 64})
+            text = text_of(64, ("red", "old")[turn % 2])
+            page.evaluate(TIMING, ["grid", {"text": text, "tokens": 64}])
         session.send("HeapProfiler.collectGarbage")
         return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
 

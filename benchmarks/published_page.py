@@ -13,9 +13,8 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from benchmarks.browser import chromium
+from benchmarks.browser import TIMING, chromium
 from benchmarks.machine import arguments, markdown, report, spread
-from benchmarks.page_latency import CHANGED, LONGEST_TASK, PAINTED
 from bertviz_lab.browser.site import publish
 from tests.published import served
 
@@ -70,17 +69,17 @@ def pressed(page: Page, rounds: int) -> dict[str, list[float]]:
     """From pressing Enter to bars and to the last head painted, and the longest pause of the page."""
     turns = [_WORDS[turn % len(_WORDS)] for turn in range(rounds + 2)]
 
-    def times(script: str, given: Callable[[str], dict[str, Any]]) -> list[float]:
+    def times(measure: str, given: Callable[[str], dict[str, Any]]) -> list[float]:
         taken = []
         for word in turns:
             page.wait_for_timeout(250)
-            taken.append(page.evaluate(script, given(word)))
+            taken.append(page.evaluate(TIMING, [measure, given(word)]))
         return taken[2:]
 
     page.wait_for_timeout(2000)  # what is shown at first is drawn
-    page.evaluate(LONGEST_TASK)
-    bars = times(CHANGED, lambda word: {"text": f"the {word} [MASK] was in the city", "watch": "#fill-bars .blanks"})
-    grid = times(PAINTED, lambda word: {"text": text_of(64, word), "tokens": 64})
+    page.evaluate(TIMING, ["pauses", None])
+    bars = times("change", lambda word: {"text": f"the {word} [MASK] was in the city", "watch": "#fill-bars .blanks"})
+    grid = times("grid", lambda word: {"text": text_of(64, word), "tokens": 64})
     return {
         "fill-mask, press to painted": bars,
         "attention with 64 tokens, press to painted": grid,

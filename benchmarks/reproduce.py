@@ -24,7 +24,6 @@ from typing import Any
 import torch
 from huggingface_hub import save_torch_state_dict, split_torch_state_dict_into_shards
 
-from benchmarks.backfill_probes import backfill_probes
 from benchmarks.machine import markdown
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
@@ -38,6 +37,8 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
+from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
+from bertviz_lab.training.runs.events import ProbesDone, to_json
 from bertviz_lab.training.runs.run_folder import read_config, read_log, read_state
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
@@ -130,12 +131,37 @@ def averaged(folders: Sequence[Path], shares: Sequence[float] | None) -> Checkpo
 
 
 def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
-    """The log of a pretraining with the probes of snapshots, if it has any, that were not asked at the time."""
+    """The log of a pretraining with the probes of snapshots, if it has any, that were not asked at the time.
+
+    Snapshots are fp16, so an accuracy can differ by one pair from the one that the run would have measured.
+    """
     config = read_config(run)
     if not isinstance(config, PretrainConfig) or not list_snapshots(run / "snapshots"):
         return rows
     probes = probes_for(config.corpus, Tokenizer.load(run / "tokenizer"))
-    return backfill_probes(rows, open_snapshots(run), probes) if probes else rows
+    if not probes:
+        return rows
+    asked, snapshots = {row["step"] for row in rows if row["event"] == "ProbesDone"}, open_snapshots(run)
+    scorer = ProbeScorer(probes, snapshots.tokenizer, snapshots.config.max_position_embeddings)
+    completed = list(rows)
+    for step in sorted(set(snapshots.steps()) - asked):
+        right = probe_accuracy(scorer.score(snapshots.open(step).model))
+        before = [row for row in rows if row["event"] in ("StepDone", "EvalDone") and row["step"] <= step]
+        seconds, tokens = (before[-1][name] if before else 0 for name in ("seconds", "tokens"))
+        event = ProbesDone(step, float(seconds), int(tokens), probes.name, right)
+        completed.insert(_place_in(completed, step), json.loads(to_json(event)))
+    return completed
+
+
+def _place_in(rows: Sequence[Mapping[str, Any]], step: int) -> int:
+    """Where an event of this step belongs: after its snapshot, else before the next step, else before the end."""
+    for place, row in enumerate(rows):
+        if row["event"] == "SnapshotSaved" and row["step"] == step:
+            return place + 1
+    for place, row in enumerate(rows):
+        if row["event"] == "RunFinished" or (row["event"] == "StepDone" and row["step"] > step):
+            return place
+    return len(rows)
 
 
 def with_probes(rows: Sequence[dict[str, Any]], checkpoint: Checkpoint) -> list[dict[str, Any]]:

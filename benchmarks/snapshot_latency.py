@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from playwright.sync_api import Page
 
-from benchmarks.browser import chromium, served
+from benchmarks.browser import TIMING, chromium, served
 from benchmarks.machine import arguments, markdown, report, spread
 from benchmarks.page_latency import text_of
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
@@ -31,28 +31,6 @@ GOALS = {"open": 100.0, "frame": 150.0, "drag": 33.0}
 _SIZES = {"tiny": 811, "mini": 8192}  # words of the vocabulary: those of Tiny Town, and of real text
 _STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 _TOKENS = 32
-
-# Runs in the page: every step and back, several times.
-_DRAG = """async (rounds) => {
-  const slider = document.querySelector('#dynamics-scrubber input[type=range]');
-  const inside = document.querySelector('#dynamics-scrubber [data-took]');
-  const frame = () => new Promise(requestAnimationFrame);
-  const times = [];
-  const places = [...Array(Number(slider.max) + 1).keys()];
-  for (let round = 0; round < rounds; round += 1) {
-    for (const place of [...places.slice(0, -1), ...places.slice(1).reverse()]) {
-      if (String(place) === slider.value) continue;
-      delete inside.dataset.step;
-      const start = performance.now();
-      slider.value = String(place);
-      slider.dispatchEvent(new Event('input', {bubbles: true}));
-      while (inside.dataset.step === undefined) await frame();
-      await frame();
-      times.push(performance.now() - start);
-    }
-  }
-  return times;
-}"""
 
 
 def make_histories(folder: Path) -> None:
@@ -119,11 +97,15 @@ def in_the_browser(page: Page, address: str, size: str, rounds: int) -> dict[str
     )
     fetched = time.perf_counter() - began
     page.wait_for_timeout(1000)
-    found = {"first_ms": 1000 * shown, "all_ms": 1000 * fetched, "drag": spread(page.evaluate(_DRAG, rounds))}
+    found = {
+        "first_ms": 1000 * shown,
+        "all_ms": 1000 * fetched,
+        "drag": spread(page.evaluate(TIMING, ["drag", rounds])),
+    }
     for summary in view.locator("details.fold > summary").all():
         summary.click()
     page.wait_for_timeout(1000)
-    return found | {"drag, all parts open": spread(page.evaluate(_DRAG, rounds))}
+    return found | {"drag, all parts open": spread(page.evaluate(TIMING, ["drag", rounds]))}
 
 
 def table(result: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Lint the page's modules with Biome, where Node.js can run it (rules: biome.json), and check that lines are short.
+"""Lint JavaScript with Biome, where Node.js can run it (rules: biome.json), and check that lines are short.
 
 `python -m tests.lint_scripts`
 """
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_FOLDERS = ("bertviz_lab/ui", "bertviz_lab/browser")
+_FOLDERS = ("bertviz_lab/ui", "bertviz_lab/browser", "benchmarks")
 _LONGEST = 120
 _COMMAND = ["npx", "--yes", "@biomejs/biome@2.6.8", "lint", "--error-on-warnings", *_FOLDERS]
 
