@@ -64,6 +64,9 @@ class Reading:
             suspicions.append(
                 Doubt(f"More rows were left out ({lost:,}) than are examples: check the columns.", _LABEL)
             )
+        targets = {example.label for example in data.examples if isinstance(example, LabelledText)}
+        if labelled and data.task == "regression" and len(targets) == 1 < len(data.examples):
+            suspicions.append(Doubt("All examples have the same number: check that --label names theirs.", _LABEL))
         repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
         return cls(
             format=info.format,

@@ -609,6 +609,7 @@ def test_a_reading_has_what_was_understood(tmp_path):
         (("spam", "ham", "N/A"), "looks like a missing one"),
         (("0", "1", "-1"), "looks like a missing one"),
         (("good", "bad", "#REF!"), "looks like a missing one"),
+        (("2.5",), "All examples have the same number"),
         (("good", *[""] * 9, "bad", *[""] * 4), "More rows were left out (26) than are examples"),  # as of merged cells
         (("01", "1", "2"), "look alike"),
     ],
