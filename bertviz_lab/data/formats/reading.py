@@ -21,6 +21,7 @@ from bertviz_lab.data.examples import (
     texts_of_example,
 )
 from bertviz_lab.data.formats.column_profile import is_date
+from bertviz_lab.data.formats.columns import SINGLE_TEXT_NAMES
 from bertviz_lab.data.formats.labels import are_comma_decimals, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.errors import InputError
@@ -191,7 +192,8 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
-    if sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts):
+    are_records = sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)
+    if are_records and data.files[0].text_a.lower() not in SINGLE_TEXT_NAMES:
         advice = "name the column of the text with --text-a; entities need a start, an end and a label each"
         yield Doubt(f"Most texts are records: {advice}.", ("text_a",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:

@@ -322,6 +322,11 @@ def test_spans_of_an_unknown_shape_are_no_texts(tmp_path):
     ]
     reading = Reading.of(read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
     assert any("entities need a start" in doubt.sentence for doubt in reading.doubts)
+    rows = [{"text": json.dumps({"n": n}), "label": "ab"[n % 2]} for n in range(20)]  # a text may be JSON
+    assert not any(
+        "records" in note
+        for note in Reading.of(read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows))))).notes
+    )
 
 
 @pytest.mark.parametrize(
