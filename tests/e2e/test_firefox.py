@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from importlib import resources
-from pathlib import Path
 
 import pytest
 
@@ -59,11 +58,18 @@ def explore(browser: Firefox, address: str) -> None:
     assert complaints(browser) == []
 
 
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Of a page in a folder, from a server, and of one that is a single file, from a disk."""
+    folder = tmp_path_factory.mktemp("published")
+    with served(publish(["tiny-town"], folder / "page").path) as address:
+        yield address, publish(["tiny-town"], folder / "page.html", single_file=True).path.as_uri()
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 def test_a_page_from_a_server_and_from_a_disk_is_explored_by_keyboard(
-    browser: Firefox, tmp_path: Path, width: int
+    browser: Firefox, addresses: tuple[str, str], width: int
 ) -> None:
     browser.set_width(width)
-    with served(publish(["tiny-town"], tmp_path / "page").path) as address:
+    for address in addresses:
         explore(browser, address)
-    explore(browser, publish(["tiny-town"], tmp_path / "page.html", single_file=True).path.as_uri())
