@@ -155,7 +155,8 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
     labels = [c for c in free if profiles[c].is_label and c not in metadata]
     if known:
         best = named[known[0]]
-        rivals = [named[n] for n in known[1:] if n not in WEAK_NAMES]
+        rivals = [c for c, n in enumerate(table.names or ()) if n.lower() == known[0] and c in free and c != best]
+        rivals += [named[n] for n in known[1:] if n not in WEAK_NAMES]
         for rival in [c for c in rivals if _is_another(table, profiles, best, c)][:1]:
             _doubt_label(table, best, f"{table.describe_column(rival)} may be it: name it", report)
         return best

@@ -127,8 +127,9 @@ class RawTable(RawFile):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        names = self.names or []
-        return tuple(names[c] if c < len(names) and names[c] else str(c + 1) for c in range(self.width))
+        first = {name: column for column, name in reversed(list(enumerate(self.names or []))) if name}
+        named = {column: name for name, column in first.items()}  # a second column of one name has its number
+        return tuple(named.get(column, str(column + 1)) for column in range(self.width))
 
     @property
     def complete_rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -148,8 +149,8 @@ class RawTable(RawFile):
 
     def describe_column(self, column: int, of_file: bool = False) -> str:
         """Return a column as messages name it, with the file's name where they do not give it otherwise."""
-        name = self.names[column] if self.names and column < len(self.names) else ""
-        return f"column {quoted(name) if name else column + 1}" + (f" of {quoted(self.name)}" if of_file else "")
+        name = self.column_names[column]
+        return f"column {name if name == str(column + 1) else quoted(name)}" + (f" of {quoted(self.name)}" if of_file else "")
 
     def info_with_columns(self, text_a: int, text_b: int | None, label: int | None) -> FileInfo:
         """Return how the table was read, with the columns that are used."""

@@ -217,6 +217,7 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
 @pytest.mark.parametrize(
     ("header", "row", "doubt"),
     [
+        ("text,label,label", "the text {n},{b},{m}", "column 3 may be it"),
         ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" may be it'),
         ("premise,choice1,choice2,label", "the text {n},one way {n},another way {n},{b}", '"premise".* holds text too'),
         ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
