@@ -10,7 +10,7 @@ from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.cloze_questions import write_cloze_questions
 from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write_near_pairs, write_scored_pairs
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
-from benchmarks.training_data.named_entities import write_silver_entities, write_wnut_entities
+from benchmarks.training_data.named_entities import write_silver_entities, write_mixed_entities
 from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
 
 
@@ -34,7 +34,7 @@ MADE = (
     MadeData("{held_out_pairs}", "held-out-pairs.jsonl", write_held_out_pairs),
     MadeData("{near_pairs}", "near-pairs.jsonl", write_near_pairs),
     MadeData("{silver_entities}", "silver-entities.conll", write_silver_entities),
-    MadeData("{wnut17}", "wnut17.conll", write_wnut_entities),
+    MadeData("{mixed_entities}", "mixed-entities.conll", write_mixed_entities),
     MadeData("{cloze_questions}", "cloze-questions.json", write_cloze_questions),
     MadeData("{short_questions}", "short-questions.json", write_short_questions),
     MadeData("{questions}", "questions.json", write_questions),

@@ -22,7 +22,8 @@ _CALENDAR = re.compile(
     r"|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b",
     re.IGNORECASE,
 )
-_PARAGRAPHS, _NEWS = 4_500, 6_000
+_PARAGRAPHS = 30_000
+_REPEATED = 8_000  # silver sentences that are trained on beside the gold ones, so that they are not unlearned
 _FEWEST, _MOST = 5, 60  # words of a sentence
 
 Labeled = list[tuple[str, str]]  # words, each with its tag (BIO)
@@ -34,10 +35,10 @@ def write_silver_entities(path: Path) -> int:
     Every third sentence without a name is kept.
     """
     draw = random.Random(0)
-    articles = (data_folder() / "wiki_en" / "train.txt").read_text(encoding="utf-8").split("\n\n")
-    paragraphs = [draw.choice(article.split("\n")) for article in draw.sample(articles, _PARAGRAPHS)]
+    articles = (data_folder() / "wiki_en" / "train.txt").read_text(encoding="utf-8").splitlines()
+    paragraphs = draw.sample([line for line in articles if line], _PARAGRAPHS)
     news = (data_folder() / "ag_news" / "alps_dev.tsv").read_text(encoding="utf-8").splitlines()
-    posts = [re.sub(r" #\d+;|\\+", "'", line.rpartition("\t")[0]) for line in draw.sample(news, _NEWS)]
+    posts = [re.sub(r" #\d+;|\\+", "'", line.rpartition("\t")[0]) for line in news]
     kept: list[Labeled] = []
     for sentence in _silver([*paragraphs, *posts]):
         named = any(tag != "O" for _, tag in sentence)
@@ -47,10 +48,12 @@ def write_silver_entities(path: Path) -> int:
     return _write(path, kept)
 
 
-def write_wnut_entities(path: Path) -> int:
-    """Write WNUT17's training posts, with its types as those of entities-mini; returns how many there are."""
-    text = (data_folder() / "wnut17" / "wnut17train.conll").read_text(encoding="utf-8")
-    return _write(path, _gold(text))
+def write_mixed_entities(path: Path) -> int:
+    """Write WNUT17's training posts, with its types as those of entities-mini, and the first silver sentences, which
+    lie beside; returns how many there are."""
+    posts = (data_folder() / "wnut17" / "wnut17train.conll").read_text(encoding="utf-8")
+    silver = path.with_name("silver-entities.conll").read_text(encoding="utf-8").split("\n\n")[:_REPEATED]
+    return _write(path, [*_gold(posts), *([tuple(line.split("\t")) for line in s.splitlines()] for s in silver)])
 
 
 def _gold(text: str) -> Iterator[Labeled]:
