@@ -10,7 +10,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
-from bertviz_lab.browser.corpus import recorded_corpus
+from bertviz_lab.browser.recorded import recorded_corpus
 from bertviz_lab.browser.site import publish
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.ui.settings import Settings
