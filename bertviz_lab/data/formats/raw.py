@@ -150,7 +150,8 @@ class RawTable(RawFile):
     def describe_column(self, column: int, of_file: bool = False) -> str:
         """Return a column as messages name it, with the file's name where they do not give it otherwise."""
         name = self.column_names[column]
-        return f"column {name if name == str(column + 1) else quoted(name)}" + (f" of {quoted(self.name)}" if of_file else "")
+        named = name if name == str(column + 1) else quoted(name)
+        return f"column {named}" + (f" of {quoted(self.name)}" if of_file else "")
 
     def info_with_columns(self, text_a: int, text_b: int | None, label: int | None) -> FileInfo:
         """Return how the table was read, with the columns that are used."""
