@@ -10,7 +10,7 @@ from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.cloze_questions import write_cloze_questions
 from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write_near_pairs, write_scored_pairs
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
-from benchmarks.training_data.named_entities import write_silver_entities, write_mixed_entities
+from benchmarks.training_data.named_entities import write_mixed_entities, write_silver_entities
 from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
 
 
