@@ -15,6 +15,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results, semantic_search
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.run.results import MOST_LISTED
 from tests.browser import PageLog, at_rest, data_table, eventually, fill_in, reload
 from tests.ui.pages import Served, serve
 
@@ -126,7 +127,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     data_table(page.locator("#finetune-confusion")).locator("[data-item='1']").click()
     expect(page.locator("#finetune-list")).to_contain_text(f"{truth}, predicted as {said}")
     items = page.locator("#finetune-list [role=option]")
-    expect(items).to_have_count(len(wrong))
+    expect(items).to_have_count(min(len(wrong), MOST_LISTED))  # how many are wrong depends on the processor
     expect(items.first).to_contain_text(results.examples[wrong[0]].text_a.split()[0])
     items.first.click()
     strip = page.locator("#finetune-attribution")

@@ -22,7 +22,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, Word
 
-_MOST_LISTED = 200
+MOST_LISTED = 200
 
 
 def results_of(state: AppState, run_id: str) -> Any:
@@ -206,10 +206,10 @@ def listed_view(
     results: "interpret.Results", places: list[int], title: str = "Held-out examples, errors first"
 ) -> Payload:
     """Return the examples at some places, in that order."""
-    examples = [_item(results, place) for place in places[:_MOST_LISTED]]
+    examples = [_item(results, place) for place in places[:MOST_LISTED]]
     sentence = _errors(results)
-    if len(places) > _MOST_LISTED:
-        sentence += f" The first {_MOST_LISTED} are shown."
+    if len(places) > MOST_LISTED:
+        sentence += f" The first {MOST_LISTED} are shown."
     return examples_payload(examples, title=title, sentence=sentence, key=results.task)
 
 
