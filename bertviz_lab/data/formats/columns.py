@@ -352,12 +352,12 @@ def number_indicators(
     if not sizes or 1 in sizes or not any(values <= bits for bits in _BITS):
         return options
     table, column = label_columns[0]
-    named = f"ists of 0 and 1 in {table.describe_column(column, of_file=True)}"
+    named = f"The lists of 0 and 1 in {table.describe_column(column, of_file=True)}"
     if len(sizes) > 1:
-        raise InputError(f"L{named} have {min(sizes)} to {max(sizes)} items; give each a 0 or 1 for every label.")
+        raise InputError(f"{named} have {min(sizes)} to {max(sizes)} items; give each a 0 or 1 for every label.")
     for row, column, bits in lists:
         row[column] = "\n".join(str(number) for number, bit in enumerate(bits) if _is_one(bit))
-    report.note(f"The l{named} were read as the labels 0 to {sizes.pop() - 1}, of which those with 1 apply.")
+    report.note(f"{named} were read as the labels 0 to {sizes.pop() - 1}, of which those with 1 apply.")
     exclusive = all(sum(map(_is_one, bits)) == 1 for *_, bits in lists)
     return replace(options, task="multilabel") if options.task == "auto" and not exclusive else options
 

@@ -59,15 +59,7 @@ class Reading:
         info = data.files[0]
         counts = Counter(chain.from_iterable(map(labels_of_example, data.examples))) if labelled else Counter()
         roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label if labelled else ""}
-        suspicions = list(_suspicions(data, counts))
-        lost = sum(dropped.count for dropped in data.dropped)
-        if labelled and lost > len(data.examples):
-            suspicions.append(
-                Doubt(f"More rows were left out ({lost:,}) than are examples: check the columns.", _LABEL)
-            )
-        targets = {example.label for example in data.examples if isinstance(example, LabelledText)}
-        if labelled and data.task == "regression" and len(targets) == 1 < len(data.examples):
-            suspicions.append(Doubt("All examples have the same number: check that --label names theirs.", _LABEL))
+        suspicions = [*_suspicions(data, counts), *(_lost_or_constant(data) if labelled else ())]
         repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
         return cls(
             format=info.format,
@@ -150,6 +142,15 @@ def _shown(example: Example, labelled: bool) -> dict[str, Any]:
     label = example.label if isinstance(example, LabelledText) else example.score
     shown = {"text_a": text_a, "text_b": text_b, "label": list(label) if isinstance(label, tuple) else label}
     return {name: value for name, value in shown.items() if value is not None}
+
+
+def _lost_or_constant(data: TaskData) -> Iterator[Doubt]:
+    lost = sum(dropped.count for dropped in data.dropped)
+    if lost > len(data.examples):
+        yield Doubt(f"More rows were left out ({lost:,}) than are examples: check the columns.", _LABEL)
+    targets = {example.label for example in data.examples if isinstance(example, LabelledText)}
+    if data.task == "regression" and len(targets) == 1 < len(data.examples):
+        yield Doubt("All examples have the same number: check that --label names theirs.", _LABEL)
 
 
 def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
