@@ -2,9 +2,8 @@
 
 In reading order: `read` (the entry point), `reading` (what was understood, as a value), `raw` (options, a file as lines
 and as rows, and which were dropped or repaired), `registry` (finds files, asks each reader whether a file is its own);
-the readers `tables`, `records` (JSON), `annotations` (records of tools and chats, Rasa, entities as character spans),
-`binary_tables` (Parquet, Arrow, workbooks), `conll` (and tables with a word a row; `span_labels` has the BIO schemes)
-and `questions` (SQuAD and its relatives); `columns` (texts and labels of a table, by the `column_profile` of each),
-`labels` (the cells of a label column, the labels of held-out examples), `related_texts` (pairs and triplets for
-embeddings).
+the readers `tables`, `records` (JSON), `annotations` (records of tools and chats, Rasa), `binary_tables` (Parquet,
+Arrow, workbooks), `words` (a label for each word) and `questions` (SQuAD and its relatives); `columns` (texts and
+labels of a table, by the `column_profile` of each), `labels` (the cells of a label column, the labels of held-out
+examples), `related_texts` (pairs and triplets for embeddings).
 """

@@ -17,7 +17,6 @@ from typing import Any, cast
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_of_example
 from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, number_indicators, split_header
-from bertviz_lab.data.formats.conll import sentences_of_table
 from bertviz_lab.data.formats.labels import (
     MAX_CLASSES,
     NAMES_FILE,
@@ -41,8 +40,9 @@ from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawS
 from bertviz_lab.data.formats.records import reader_of
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
-from bertviz_lab.data.formats.span_labels import PLAIN, bio_scheme, spelling_repairs, to_bio
 from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists, write_points
+from bertviz_lab.data.formats.words.conll import sentences_of_table
+from bertviz_lab.data.formats.words.span_labels import PLAIN, bio_scheme, spelling_repairs, to_bio
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path

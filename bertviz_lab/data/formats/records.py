@@ -13,14 +13,7 @@ from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo
-from bertviz_lab.data.formats.annotations import (
-    flat,
-    grouped_spans,
-    plain_records,
-    rasa_records,
-    sentences_of_spans,
-    span_fields,
-)
+from bertviz_lab.data.formats.annotations import flat, plain_records, rasa_records
 from bertviz_lab.data.formats.columns import LABEL_NAMES, WEAK_NAMES
 from bertviz_lab.data.formats.questions import is_squad, read_squad
 from bertviz_lab.data.formats.raw import (
@@ -34,6 +27,7 @@ from bertviz_lab.data.formats.raw import (
     TextFile,
     preview,
 )
+from bertviz_lab.data.formats.words.character_spans import grouped_spans, sentences_of_spans, span_fields
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import replace_surrogates
 

@@ -32,10 +32,10 @@ from bertviz_lab.data.corpora.streams import Meter, suffix_of
 from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.annotations import is_rasa
 from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
-from bertviz_lab.data.formats.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
 from bertviz_lab.data.formats.raw import DropReport, RawData, RawTable, ReadOptions, TextFile, open_text
 from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, long_delimiter, read_label_lines, read_table
+from bertviz_lab.data.formats.words.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
 from bertviz_lab.errors import InputError
 
 #: The endings under which task data is found in folders and zips. A file that is named may have any ending.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.formats.read import read_splits, read_task
-from bertviz_lab.data.formats.span_labels import bio_scheme, to_bio
+from bertviz_lab.data.formats.words.span_labels import bio_scheme, to_bio
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 

@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
 from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, TextFile, preview
-from bertviz_lab.data.formats.span_labels import OUTSIDE, canonical_labels, mark_spans, span_parts
+from bertviz_lab.data.formats.words.span_labels import OUTSIDE, canonical_labels, mark_spans, span_parts
 from bertviz_lab.errors import InputError
 
 _DOCUMENT_START = "-DOCSTART-"
