@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from bertviz_lab import interpret
+from bertviz_lab.data.examples import Question, Task
 from bertviz_lab.figures.attention import attention_body, attention_payload
 from bertviz_lab.figures.corpus import corpus_heads_body, head_examples_body, neuron_examples_body
 from bertviz_lab.figures.findings import findings_payload
@@ -37,6 +38,7 @@ from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.runs import RunView, learning_payload, runs_payload
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpoint
+from bertviz_lab.training.finetuning.tasks import TASKS
 from bertviz_lab.training.runs.events import Event, to_json
 from bertviz_lab.ui.components.standalone import standalone_page
 from bertviz_lab.ui.views.predictions.view import task_payload
@@ -132,7 +134,8 @@ def architecture(checkpoint: Checkpoint, text: str = "", text_b: str | None = No
             numbers["masks"] = interpret.fill_mask(checkpoint, text, min(4, model.vocabulary), text_b or "").masks
         if model.pair_objective and text_b:
             numbers["next"] = interpret.next_sentence(checkpoint, text, text_b)
-        if model.task in ("classification", "tokens") or (model.task == "qa" and text_b):
+        kind = TASKS.get(cast(Task, model.task))
+        if kind and (text_b or kind.example_type is not Question):
             numbers["answer"] = json.loads(task_payload(checkpoint, text, text_b or ""))
     return _view("architecture", f"Architecture of {model.name}", figure("architecture", **vars(model), **numbers), 900)
 

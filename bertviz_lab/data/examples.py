@@ -6,14 +6,18 @@
 - `tokens`: a sentence with a label for each word (`LabelledWords`).
 - `qa`: a question, and a passage that contains its answer or does not (`Question`).
 - `embeddings`: texts that belong together, with a score or with texts that do not belong to them (`RelatedTexts`).
+
+Each example has `inputs`, the text or the pair that a model reads (None for no second text), and `classes`, those of a
+text or of each word, or whether a question has an answer; none for numbers.
 """
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 Task = Literal["classification", "multilabel", "regression", "tokens", "qa", "embeddings"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -33,6 +37,16 @@ class LabelledText:
     row: int  # 1-based number of the row, line or record in its file, as messages name it
     file: str = field(default="", compare=False)  # the name of that file; equal examples may be of two
 
+    @property
+    def inputs(self) -> tuple[str, str | None]:
+        return self.text_a, self.text_b
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        if isinstance(self.label, tuple):
+            return self.label
+        return (self.label,) if isinstance(self.label, str) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class LabelledWords:
@@ -43,6 +57,14 @@ class LabelledWords:
     labels: tuple[str, ...]
     row: int  # 1-based number of the line or record at which the sentence begins
     file: str = field(default="", compare=False)  # the name of its file
+
+    @property
+    def inputs(self) -> tuple[str, str | None]:
+        return " ".join(self.words), None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +88,14 @@ class Question:
     title: str = ""  # of the article that the passage is from, where the file names one
     file: str = field(default="", compare=False)  # the name of its file
 
+    @property
+    def inputs(self) -> tuple[str, str | None]:
+        return self.question, self.passage
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return ("answer" if self.answers else "no answer",)
+
 
 @dataclass(frozen=True, slots=True)
 class RelatedTexts:
@@ -83,32 +113,21 @@ class RelatedTexts:
     def texts(self) -> tuple[str, ...]:
         return (self.anchor, self.positive, *self.negatives)
 
+    @property
+    def inputs(self) -> tuple[str, str | None]:
+        return self.anchor, self.positive
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return ()
+
 
 Example = LabelledText | LabelledWords | Question | RelatedTexts
 
 
-def texts_of_example(example: Example) -> tuple[str, str | None]:
-    """Return an example as the text, or the pair, that a model reads; words with blanks between them."""
-    if isinstance(example, LabelledText):
-        return example.text_a, example.text_b
-    if isinstance(example, LabelledWords):
-        return " ".join(example.words), None
-    if isinstance(example, RelatedTexts):
-        return example.anchor, example.positive
-    return example.question, example.passage
-
-
-def labels_of_example(example: Example) -> tuple[str, ...]:
-    """Return the classes of a text, of each word, or whether a question has an answer; none for numbers."""
-    if isinstance(example, LabelledText) and isinstance(example.label, tuple):
-        return example.label
-    if isinstance(example, RelatedTexts):
-        return ()
-    if isinstance(example, LabelledWords):
-        return example.labels
-    if isinstance(example, Question):
-        return ("answer" if example.answers else "no answer",)
-    return (example.label,) if isinstance(example.label, str) else ()
+def class_counts(examples: Iterable[Example]) -> Counter[str]:
+    """Return how often each class occurs in examples."""
+    return Counter(chain.from_iterable(example.classes for example in examples))
 
 
 @dataclass(frozen=True)
@@ -119,7 +138,6 @@ class FileInfo:
     format: str  # "table", "workbook", "label-text", "json", "parquet", "conll", "squad" ... or "dataset"
     encoding: str = ""  # as Python names it
     delimiter: str = ""  # between the cells of a row
-    quoting: bool = False  # whether quotation marks enclose cells
     header: bool = False  # whether the first row names the columns
     columns: tuple[str, ...] = ()  # their names; "1", "2" ... where none are given
     text_a: str = ""  # the column with the text, the words or the question
@@ -205,10 +223,10 @@ def read_examples(path: Path, most: int | None = None) -> tuple[Example, ...]:
                 body["passage"] = cast(Question, examples[-1]).passage
             if "answers" in body:
                 body["answers"] = [Answer(**answer) for answer in body["answers"]]
-            kind = _KINDS[body.pop("kind")]
-            examples.append(
-                kind(**{n: tuple(value) if isinstance(value, list) else value for n, value in body.items()})
-            )
+            fields: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in body.items()
+            }
+            examples.append(_KINDS[fields.pop("kind")](**fields))
     return tuple(examples)
 
 

@@ -7,7 +7,6 @@ norms), `embeddings`, `masking`, `comparison` (of models). Two rooms of their ow
 parts of a logit, information flow) and `corpora` (what needs a corpus or a run). `findings` is a report of all these.
 """
 
-from bertviz_lab.data.examples import texts_of_example
 from bertviz_lab.interpret.architecture import Architecture, describe_architecture
 from bertviz_lab.interpret.attention import (
     AttentionScores,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.formats.column_profile import Profile, is_date
-from bertviz_lab.data.formats.labels import label_separator, number_of
+from bertviz_lab.data.formats.labels import LABEL_CELLS, ClassCells, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -168,7 +168,7 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
             others = ", ".join(map(table.describe_column, rivals[:3]))
             _doubt_label(table, best, f"{others} may be it as well: name it", report)
         return best
-    if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
+    if table.width == 2 and not taken:  # few rows, or no labels, which `ClassCells.check` refuses
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
     if len(free) == 1:
         return free[0]
@@ -346,8 +346,8 @@ def number_indicators(
     """
     rows = [(row, column) for table, column in label_columns for _, row in table.complete_rows if row[column].strip()]
     cells = Counter(row[column] for row, column in rows)
-    separator = label_separator(cells) if options.task == "multilabel" else ""
-    lists = [(row, column, row[column].lower().split(separator or "\n")) for row, column in rows]
+    separator = LABEL_CELLS.get(options.task, ClassCells).separator_in(cells) or "\n"
+    lists = [(row, column, row[column].lower().split(separator)) for row, column in rows]
     sizes, values = {len(bits) for *_, bits in lists}, {bit.strip() for *_, bits in lists for bit in bits}
     if not sizes or 1 in sizes or not any(values <= bits for bits in _BITS):
         return options
@@ -359,7 +359,7 @@ def number_indicators(
         row[column] = "\n".join(str(number) for number, bit in enumerate(bits) if _is_one(bit))
     report.note(f"{named} were read as the labels 0 to {sizes.pop() - 1}, of which those with 1 apply.")
     exclusive = all(sum(map(_is_one, bits)) == 1 for *_, bits in lists)
-    return replace(options, task="multilabel") if options.task == "auto" and not exclusive else options
+    return options if exclusive or "task" in options.given else replace(options, task="multilabel")
 
 
 def _is_one(cell: str) -> bool:

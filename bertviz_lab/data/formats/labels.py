@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import ClassVar, Self
 
 from bertviz_lab.data.corpora.formats.tables import number_of
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
-from bertviz_lab.data.examples import Example, Label, LabelledText, Task, TaskData, labels_of_example
+from bertviz_lab.data.examples import Example, Label, LabelledText, Task, TaskData, class_counts
 from bertviz_lab.data.formats.raw import RawTable
 from bertviz_lab.errors import InputError
 
@@ -50,23 +50,6 @@ def list_of_labels(cell: str) -> list[str] | None:
     return [re.sub(r"\\(.)", r"\1", match[match.lastindex or 0]) for match in _LISTED.finditer(cell)]
 
 
-def is_regression(counts: Mapping[str, int], column: str) -> bool:
-    """Return whether labels are targets of regression: decimals, or more integers than classes have."""
-    present = {label: n for label, n in counts.items() if not is_missing(label)}
-    numbers = {label: n for label, n in present.items() if number_of(label) is not None}
-    if sum(numbers.values()) < 0.9 * sum(present.values()) or not numbers:
-        return False
-    if len(present) - len(numbers) >= len(numbers):
-        return False
-    if not all(_INTEGER.fullmatch(label.strip()) for label in numbers):
-        return True
-    values = sorted({float(label) for label in numbers})
-    if column.strip().lower() in _SCORE_NAMES:
-        return len(values) > _MAX_SCORE_CLASSES
-    consecutive = values[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(values))
-    return len(values) > (_MAX_CONSECUTIVE_CLASSES if consecutive else _MAX_INTEGER_CLASSES)
-
-
 def class_names(labels: Iterable[str]) -> dict[str, str]:
     """Return the class that each label names: stripped of white space, and 1.0 is 1 where all labels are integers."""
     stripped = {label: label.strip() for label in labels}
@@ -97,20 +80,6 @@ def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[
     return tuple(sorted(names))
 
 
-def check_classes(counts: Counter[str], table: RawTable, label: int) -> None:
-    """Raise `InputError` for a column of one class, or of too many; messages name the columns to choose from."""
-    total, column = sum(counts.values()), table.describe_column(label, of_file=True)
-    advice = f"; name another: {quoted_list(table.column_names, 20)}" if table.width > 2 else "; name another column"
-    if len(counts) == 1:
-        (only,) = counts
-        subject = "The only example has" if total == 1 else f"All {total:,} examples have"
-        known = f"{subject} the label {quoted(only)} in {column}"
-        raise InputError(f"{known}, and one class cannot be told from others{advice}.")
-    if len(counts) > MAX_CLASSES or (total >= 40 and len(counts) > total / 2):
-        values = f"{len(counts):,} different values in {total:,} rows ({quoted_list(list(counts), 3)})"
-        raise InputError(f"{column[:1].upper()}{column[1:]} has {values}, so it is no label{advice}.")
-
-
 def label_separator(counts: Mapping[str, int]) -> str:
     """Return what stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single
     labels.
@@ -127,18 +96,6 @@ def label_separator(counts: Mapping[str, int]) -> str:
     if compound and all(part in alone or part.isdigit() for parts in compound for part in parts):
         return " "
     return ""
-
-
-def are_label_sets(counts: Mapping[str, int]) -> bool:
-    """Return whether cells are lists, or have a separator between words that are also cells by themselves."""
-    if any("\n" in cell for cell in counts):
-        return True
-    separator = label_separator(counts)
-    if separator not in SEPARATORS:
-        return False
-    alone = {cell.strip() for cell in counts}
-    parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
-    return all(part in alone and number_of(part) is None for part in parts)
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
@@ -169,22 +126,6 @@ def names_beside(paths: Iterable[str | Path]) -> tuple[str, ...]:
     return ()
 
 
-def check_label_sets(counts: Counter[str], examples: int, table: RawTable, label: int) -> None:
-    """Raise `InputError` for a column that gives no, one or too many labels; `counts` are of training examples."""
-    column = table.describe_column(label, of_file=True)
-    subject = column[:1].upper() + column[1:]
-    if not counts:
-        raise InputError(f"{subject} gives no example a label; name another column.")
-    if len(counts) == 1:
-        only = f"{subject} has the label {quoted(*counts)} only, and several labels need two at least"
-        raise InputError(f"{only}; choose classification, or name another column.")
-    if len(counts) > MAX_CLASSES or (examples >= 40 and len(counts) > sum(counts.values()) / 2):
-        raise InputError(
-            f"{subject} has {len(counts):,} different labels in {examples:,} rows ({quoted_list(list(counts), 3)}), so "
-            "it holds no labels; name another column."
-        )
-
-
 @dataclass(frozen=True)
 class ClassCells:
     """Cells of a label column that hold one class each."""
@@ -193,9 +134,39 @@ class ClassCells:
     task: ClassVar[Task] = "classification"
 
     @classmethod
-    def of(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
-        """Read cells with these counts; their classes are some of `known` if any are given."""
+    def claims(cls, counts: Mapping[str, int], column: str) -> bool:
+        """Return whether cells with these counts, in a column of this name, are such where no task is given."""
+        return True
+
+    @classmethod
+    def separator_in(cls, counts: Mapping[str, int]) -> str:
+        """Return what stands between the labels of one cell; "" where each has one."""
+        return ""
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], known: Sequence[str] = (), names: Sequence[str] = ()) -> Self:
+        """Read cells with these counts.
+
+        Args:
+            counts: how often each cell occurs.
+            known: the labels of a model, of which single classes are some.
+            names: of the classes 0, 1 ... of label sets.
+        """
         return cls(known_names(counts, known) if known else class_names(counts))
+
+    def check(self, counts: Counter[str], examples: int, table: RawTable, label: int) -> None:
+        """Raise `InputError` for a column that gives so many examples one class, or too many; it names the others."""
+        column = table.describe_column(label, of_file=True)
+        advice = (
+            f"; name another: {quoted_list(table.column_names, 20)}" if table.width > 2 else "; name another column"
+        )
+        if len(counts) == 1:
+            subject = "The only example has" if examples == 1 else f"All {examples:,} examples have"
+            known = f"{subject} the label {quoted(*counts)} in {column}"
+            raise InputError(f"{known}, and one class cannot be told from others{advice}.")
+        if len(counts) > MAX_CLASSES or (examples >= 40 and len(counts) > counts.total() / 2):
+            values = f"{len(counts):,} different values in {examples:,} rows ({quoted_list(list(counts), 3)})"
+            raise InputError(f"{column[:1].upper()}{column[1:]} has {values}, so it is no label{advice}.")
 
     def parts(self, cell: str) -> Sequence[str]:
         """Return the parts of a cell that name a class."""
@@ -227,13 +198,38 @@ class LabelSetCells(ClassCells):
     task: ClassVar[Task] = "multilabel"
 
     @classmethod
-    def of(cls, counts: Mapping[str, int], known: Sequence[str] = ()) -> Self:
-        """Read cells with these counts; `known` are the names of classes 0, 1 ..., where cells hold numbers."""
+    def claims(cls, counts: Mapping[str, int], column: str) -> bool:
+        """Return whether cells are lists, or have a separator between words that are also cells by themselves."""
+        if any("\n" in cell for cell in counts):
+            return True
+        separator = label_separator(counts)
+        if separator not in SEPARATORS:
+            return False
+        alone = {cell.strip() for cell in counts}
+        parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
+        return all(part in alone and number_of(part) is None for part in parts)
+
+    @classmethod
+    def separator_in(cls, counts: Mapping[str, int]) -> str:
+        return label_separator(counts)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], known: Sequence[str] = (), names: Sequence[str] = ()) -> Self:
         separator = label_separator(counts)
         classes = class_names(chain.from_iterable(split_labels(cell, separator) for cell in counts))
-        if all(name.isdigit() and int(name) < len(known) and known[int(name)] for name in classes.values()):
-            classes = {part: known[int(name)] for part, name in classes.items()}
+        if all(name.isdigit() and int(name) < len(names) and names[int(name)] for name in classes.values()):
+            classes = {part: names[int(name)] for part, name in classes.items()}
         return cls(classes, separator)
+
+    def check(self, counts: Counter[str], examples: int, table: RawTable, label: int) -> None:
+        column = table.describe_column(label, of_file=True)
+        subject = column[:1].upper() + column[1:]
+        if not counts:
+            raise InputError(f"{subject} gives no example a label; name another column.")
+        if len(counts) == 1:
+            only = f"{subject} has the label {quoted(*counts)} only, and several labels need two at least"
+            raise InputError(f"{only}; choose classification, or name another column.")
+        super().check(counts, examples, table, label)
 
     def parts(self, cell: str) -> Sequence[str]:
         return split_labels(cell, self.separator)
@@ -249,8 +245,28 @@ class LabelSetCells(ClassCells):
 class NumberCells(ClassCells):
     """Cells that hold a number each."""
 
-    classes: Mapping[str, str] = field(default_factory=dict)  # none
     task: ClassVar[Task] = "regression"
+
+    @classmethod
+    def claims(cls, counts: Mapping[str, int], column: str) -> bool:
+        """Return whether labels are targets of regression: decimals, or more integers than classes have."""
+        present = {label: n for label, n in counts.items() if not is_missing(label)}
+        numbers = {label: n for label, n in present.items() if number_of(label) is not None}
+        if sum(numbers.values()) < 0.9 * sum(present.values()) or not numbers:
+            return False
+        if len(present) - len(numbers) >= len(numbers):
+            return False
+        if not all(_INTEGER.fullmatch(label.strip()) for label in numbers):
+            return True
+        values = sorted({float(label) for label in numbers})
+        if column.strip().lower() in _SCORE_NAMES:
+            return len(values) > _MAX_SCORE_CLASSES
+        consecutive = values[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(values))
+        return len(values) > (_MAX_CONSECUTIVE_CLASSES if consecutive else _MAX_INTEGER_CLASSES)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], known: Sequence[str] = (), names: Sequence[str] = ()) -> Self:
+        return cls({})
 
     def with_cells(self, cells: Iterable[str]) -> Self:
         return self
@@ -260,6 +276,10 @@ class NumberCells(ClassCells):
 
     def is_known(self, cell: str) -> bool:
         return not is_missing(cell) and number_of(cell) is not None
+
+
+#: What reads the cells of a label column, by task; without one the first that claims them.
+LABEL_CELLS: dict[str, type[ClassCells]] = {cells.task: cells for cells in (NumberCells, LabelSetCells, ClassCells)}
 
 
 def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
@@ -277,7 +297,7 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
     return _about_unknown(
         train.task,
         held_out.examples,
-        sorted(label_set(train.examples)),
+        sorted(class_counts(train.examples)),
         "Most held-out examples have labels that none to train on has ({unknown}, where training has {known}); write "
         "the labels alike in both files.",
         "Only the held-out examples have {unknown}: it cannot be learned.",
@@ -296,18 +316,13 @@ def check_known(task: Task, examples: Sequence[Example], labels: Sequence[str]) 
     )
 
 
-def label_set(examples: Sequence[Example]) -> set[str]:
-    """Return the classes that occur in examples."""
-    return set(chain.from_iterable(map(labels_of_example, examples)))
-
-
 def _about_unknown(
     task: Task, examples: Sequence[Example], known: Sequence[str], most: str, some: str
 ) -> tuple[str, ...]:
     """Return the sentence `some` on unknown labels. Raises `InputError` with the sentence `most` for many of them."""
     if task not in ("classification", "multilabel", "tokens"):
         return ()
-    counts = Counter(chain.from_iterable(map(labels_of_example, examples)))
+    counts = class_counts(examples)
     unknown = sorted(counts.keys() - set(known))
     times = sum(counts[label] for label in unknown)
     if 2 * times > counts.total():

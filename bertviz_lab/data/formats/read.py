@@ -12,25 +12,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
-from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, labels_of_example
+from bertviz_lab.data.examples import Example, FileInfo, Task, TaskData, class_counts
 from bertviz_lab.data.formats.columns import Columns, choose_columns, join_indicators, number_indicators, split_header
 from bertviz_lab.data.formats.labels import (
+    LABEL_CELLS,
     MAX_CLASSES,
     NAMES_FILE,
     ClassCells,
     LabelSetCells,
     NumberCells,
     are_comma_decimals,
-    are_label_sets,
-    check_classes,
     check_held_out,
-    check_label_sets,
     is_missing,
-    is_regression,
-    label_set,
     names_beside,
     number_of,
     sorted_labels,
@@ -99,15 +95,14 @@ def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = F
     return [first, *(replace(other, notes=(*other.notes, *check_held_out(first, other))) for other in others)]
 
 
-_Tables = tuple[list[RawTable], DropReport]
-_Sentences = tuple[list[RawSentences], DropReport]
+_Splits = list[tuple[list[Any], DropReport]]  # the files of each, all of one kind
 
 
 def _read(
     split_paths: Sequence[Paths], options: ReadOptions, deciding: int, known: Sequence[str] = ()
 ) -> list[TaskData]:
     """Return the splits, read as the first `deciding` of them require; for a model where its labels are `known`."""
-    splits: list[tuple[list[RawData], DropReport]] = []
+    splits: _Splits = []
     for paths in split_paths:
         report = DropReport(options.given)
         splits.append((load_raw_data(paths, options, report), report))
@@ -131,19 +126,19 @@ def _read(
     if kind is RawTable:
         first = split_paths[0]
         names = names_beside([first] if isinstance(first, (str, Path)) else first)
-        return _read_tables(cast(list[_Tables], splits), options, names, deciding, known)
+        return _read_tables(splits, options, names, deciding, known)
     if kind is RawSentences:
-        return _read_sentences(cast(list[_Sentences], splits), deciding, known)
+        return _read_sentences(splits, deciding, known)
     return [
-        _task_data("qa", with_unique_ids(questions, report), tuple(file.info for file in questions), report)
-        for questions, report in cast(list[tuple[list[RawQuestions], DropReport]], splits)
+        _task_data("qa", with_unique_ids(files, report), tuple(file.info for file in files), report)
+        for files, report in splits
     ]
 
 
-def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -> list[RawData]:
+def _converted(tables: list[RawTable], options: ReadOptions, report: DropReport) -> list[RawData]:
     """Return the questions or the labeled words of tables that hold them, such as SQuAD and NER in CSV."""
     converted: list[RawData] = []
-    for table in cast(list[RawTable], files):
+    for table in tables:
         split_header(table, options, report)
         cells = table.rows[:100] if table.info.format in ("table", "workbook") else []  # records have been looked at
         records = [dict(zip(table.column_names, map(literal, row), strict=False)) for row in cells]
@@ -158,7 +153,7 @@ def _converted(files: list[RawData], options: ReadOptions, report: DropReport) -
 
 
 def _read_tables(
-    splits: list[_Tables], options: ReadOptions, names: Sequence[str], deciding: int, known: Sequence[str]
+    splits: _Splits, options: ReadOptions, names: Sequence[str], deciding: int, known: Sequence[str]
 ) -> list[TaskData]:
     """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
     all_tables = [table for tables_of_split, _ in splits for table in tables_of_split]
@@ -188,26 +183,24 @@ def _read_tables(
     options = number_indicators(label_columns, options, splits[0][1])
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     present = [label for label in counts if not is_missing(label)]
+    given = LABEL_CELLS.get(options.task)
     # Next to whole numbers, 4,5 may also be two labels.
-    numbers = options.task == "regression" or (options.task == "auto" and all("," in label for label in present))
-    if numbers and are_comma_decimals(present):
+    may_be_numbers = given is NumberCells or (given is None and all("," in label for label in present))
+    if may_be_numbers and are_comma_decimals(present):
         for table, column in label_columns:
             write_points(table, column, splits[0][1])
         counts = label_counts(chain.from_iterable(tables[:deciding]))
     first, first_columns = tables[0][0]
     label_name = first.column_names[first_columns.label]
-    if options.task == "regression" or (options.task == "auto" and is_regression(counts, label_name)):
+    kind = given or next(kind for kind in LABEL_CELLS.values() if kind.claims(counts, label_name))
+    cells = kind.of(counts, known, names)
+    if kind is NumberCells:
         for table, column in label_columns:
             check_numbers(table, column)
-        cells: ClassCells = NumberCells()
-    elif options.task == "multilabel" or (options.task == "auto" and are_label_sets(counts)):
-        cells = LabelSetCells.of(counts, names)
-        if cells.classes and set(cells.classes.values()) <= set(names):
-            splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
-    else:
-        cells = ClassCells.of(counts, known)
-        if not known and len(counts) > _SPELLINGS * MAX_CLASSES:  # before seconds are lost on its examples
-            check_classes(counts, first, first_columns.label)
+    elif kind is LabelSetCells and cells.classes and set(cells.classes.values()) <= set(names):
+        splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
+    elif kind is ClassCells and not known and len(counts) > _SPELLINGS * MAX_CLASSES:
+        cells.check(counts, counts.total(), first, first_columns.label)  # before seconds are lost on its examples
     results = []
     for number, ((_, report), tables_of_split) in enumerate(zip(splits, tables, strict=True)):
         if number == deciding:
@@ -217,9 +210,14 @@ def _read_tables(
             examples += labelled_texts(table, columns, cells, report)
         infos = tuple(table.info_with_columns(*columns) for table, columns in tables_of_split)
         results.append(_task_data(cells.task, examples, infos, report))
-    if isinstance(cells, NumberCells) or known:
+    if kind is NumberCells or known:
         return results
-    return _with_classes(results, first, first_columns.label, deciding)
+    counts = class_counts(results[0].examples)
+    cells.check(counts, len(results[0].examples), first, first_columns.label)
+    if single := sorted(name for name, n in counts.items() if n == 1):
+        note = f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}."
+        results[0] = replace(results[0], notes=(*results[0].notes, note))
+    return _with_labels(results, deciding, first.class_names.get(label_name, ()))
 
 
 def _doubt_unlike_files(tables: list[tuple[RawTable, Columns]], report: DropReport) -> None:
@@ -235,26 +233,13 @@ def _doubt_unlike_files(tables: list[tuple[RawTable, Columns]], report: DropRepo
             report.doubt(f"{unlike} {first}: give files of one data set, or name the label with --label.", "label")
 
 
-def _with_classes(results: list[TaskData], first: RawTable, label: int, deciding: int) -> list[TaskData]:
-    """Adds the label set of the splits that decide it, and a note on training classes of one example."""
-    counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
-    if results[0].task == "multilabel":
-        check_label_sets(counts, len(results[0].examples), first, label)
-    else:
-        check_classes(counts, first, label)
-    single = sorted(name for name, n in counts.items() if n == 1)
-    if single:
-        note = f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}."
-        results[0] = replace(results[0], notes=(*results[0].notes, note))
-    return _with_labels(results, deciding, first.class_names.get(first.column_names[label], ()))
-
-
 def _with_labels(results: list[TaskData], deciding: int, declared: Sequence[str] = ()) -> list[TaskData]:
-    labels = sorted_labels(chain.from_iterable(label_set(data.examples) for data in results[:deciding]), declared)
+    """Add the label set of the splits that decide it."""
+    labels = sorted_labels(chain.from_iterable(class_counts(data.examples) for data in results[:deciding]), declared)
     return [replace(data, labels=labels) for data in results]
 
 
-def _read_sentences(splits: list[_Sentences], deciding: int, known: Sequence[str]) -> list[TaskData]:
+def _read_sentences(splits: _Splits, deciding: int, known: Sequence[str]) -> list[TaskData]:
     deciding_files = [file for files, _ in splits[:deciding] for file in files]
     counts = Counter(chain.from_iterable(sentence.labels for file in deciding_files for sentence in file.sentences))
     if not known:
@@ -287,7 +272,7 @@ def _read_sentences(splits: list[_Sentences], deciding: int, known: Sequence[str
     if known:
         return results
     first = deciding_files[0].info
-    if len(train_labels := label_set(results[0].examples)) == 1:
+    if len(train_labels := class_counts(results[0].examples)) == 1:
         only = f"All words of {quoted(first.name)} have the label {quoted(*train_labels)}"
         raise InputError(f"{only}; name the column with the labels.")
     results = _with_labels(results, deciding)

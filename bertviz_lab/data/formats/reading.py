@@ -16,9 +16,9 @@ from bertviz_lab.data.examples import (
     LabelledText,
     LabelledWords,
     Question,
+    RelatedTexts,
     TaskData,
-    labels_of_example,
-    texts_of_example,
+    class_counts,
 )
 from bertviz_lab.data.formats.column_profile import is_date
 from bertviz_lab.data.formats.columns import SINGLE_TEXT_NAMES
@@ -57,7 +57,7 @@ class Reading:
     def of(cls, data: TaskData, labelled: bool = True) -> "Reading":
         """Return the reading of examples that `read_task` has read, or of inputs without labels."""
         info = data.files[0]
-        counts = Counter(chain.from_iterable(map(labels_of_example, data.examples))) if labelled else Counter()
+        counts = class_counts(data.examples) if labelled else Counter()
         roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label if labelled else ""}
         suspicions = [*_suspicions(data, counts), *(_lost_or_constant(data) if labelled else ())]
         repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
@@ -130,26 +130,23 @@ def _cut(value: Any) -> str:
 
 
 def _shown(example: Example, labelled: bool) -> dict[str, Any]:
-    if not labelled and not isinstance(example, Question):
-        texts = zip(("text_a", "text_b"), texts_of_example(example), strict=False)
-        return {name: text for name, text in texts if text is not None}
-    if isinstance(example, LabelledWords):
-        return {"words": list(example.words), "labels": list(example.labels)}
     if isinstance(example, Question):
-        answers = [{"text": answer.text, "start": answer.start} for answer in example.answers]
+        answers = [asdict(answer) for answer in example.answers]
         return {"question": example.question, "context": example.passage, "answers": answers}
-    text_a, text_b = texts_of_example(example)
-    label = example.label if isinstance(example, LabelledText) else example.score
-    shown = {"text_a": text_a, "text_b": text_b, "label": list(label) if isinstance(label, tuple) else label}
-    return {name: value for name, value in shown.items() if value is not None}
+    shown: dict[str, Any] = dict(zip(("text_a", "text_b"), example.inputs, strict=True))
+    if labelled:
+        if isinstance(example, LabelledWords):
+            shown = {"words": example.words, "labels": example.labels}
+        else:
+            shown["label"] = example.score if isinstance(example, RelatedTexts) else example.label
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items() if v is not None}
 
 
 def _lost_or_constant(data: TaskData) -> Iterator[Doubt]:
-    lost = sum(dropped.count for dropped in data.dropped)
-    if lost > len(data.examples):
-        yield Doubt(f"More rows were left out ({lost:,}) than are examples: check the columns.", _LABEL)
-    targets = {example.label for example in data.examples if isinstance(example, LabelledText)}
-    if data.task == "regression" and len(targets) == 1 < len(data.examples):
+    if data.dropped_rows > len(data.examples):
+        yield Doubt(f"More rows were left out ({data.dropped_rows:,}) than are examples: check the columns.", _LABEL)
+    labels = {example.label for example in data.examples if isinstance(example, LabelledText)}
+    if len(data.examples) > 1 and len(labels) == 1 and isinstance(labels.pop(), float):
         yield Doubt("All examples have the same number: check that --label names theirs.", _LABEL)
 
 
@@ -157,9 +154,8 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     """Yield what looks like a wrong reading or like labels of bad quality."""
     alike: dict[str, list[str]] = defaultdict(list)
     for label in counts:
-        if data.task != "qa":
-            number = number_of(label)
-            alike[_plain(label) if number is None else str(number)].append(label)
+        number = number_of(label)
+        alike[_plain(label) if number is None else str(number)].append(label)
     for names in alike.values():
         if len(names) > 1:
             look_alike = f"The labels {quoted_list(sorted(names))} look alike"
@@ -190,7 +186,7 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     if data.files[0].scheme == "plain" and spans:
         alike_spans = f"The labels {quoted(spans[0])} and {quoted('I' + spans[0][1:])} look like those of spans"
         yield Doubt(f"{alike_spans}: scores of entities need all labels spelled as B-PER, I-PER and O.", ("task",))
-    texts = [texts_of_example(example)[0] for example in data.examples[:_SAMPLE]]
+    texts = [example.inputs[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
     are_records = sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)

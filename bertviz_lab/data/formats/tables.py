@@ -33,7 +33,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
     rows: list[list[str]] = []
     numbers: list[int] = []
     number, before = 0, file.meter.done
-    place = RawFile(FileInfo(file.name, "table", file.encoding, quoting=layout.dialect.quoting))
+    place = RawFile(FileInfo(file.name, "table", file.encoding))
     with file.lines(layout.newline, report) as lines:
         try:
             for _ in range(layout.said):

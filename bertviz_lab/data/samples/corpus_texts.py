@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from bertviz_lab.data.documents import Document, count_words, split_sentences
-from bertviz_lab.data.examples import texts_of_example
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
@@ -55,7 +54,7 @@ def _task_documents() -> Iterator[Document]:
         if sample.start:
             continue
         for example in read_task([sample_path(name)], sample.task).examples:
-            yield from (Document(name, tuple(split_sentences(text or ""))) for text in texts_of_example(example))
+            yield from (Document(name, tuple(split_sentences(text or ""))) for text in example.inputs)
 
 
 def suited_corpus(tokenizer: Tokenizer) -> str:

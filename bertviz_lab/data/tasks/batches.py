@@ -27,16 +27,11 @@ from bertviz_lab.tokenization.encoding import truncated_lengths
 
 @dataclass(frozen=True)
 class Limits:
-    """Max lengths in tokens of a row and of a question, and the tokens that consecutive windows share."""
+    """Max lengths in tokens of a row and of a question, and the tokens that windows share; see `make_windows`."""
 
     max_length: int = 128
     stride: int = 128
     max_question_length: int = 64
-
-    @classmethod
-    def fitting(cls, max_length: int, stride: int = 128, max_question_length: int = 64) -> "Limits":
-        """Stride and question are reduced to half of a row."""
-        return cls(max_length, min(stride, max_length // 2), min(max_question_length, max_length // 2))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
-from bertviz_lab.data.corpora.sources import MAX_BYTES, find_sources
+from bertviz_lab.data.corpora.sources import find_sources
 from bertviz_lab.data.corpora.streams import Meter
 from bertviz_lab.data.examples import FileInfo, Label, LabelledText, TaskData
 from bertviz_lab.data.formats.labels import NAMES_FILE, label_separator
@@ -51,10 +51,9 @@ class CorrectedFile:
 
 
 def corrected_files(
-    paths: Sequence[str | Path], task: str, decisions: Decisions, max_bytes: float = MAX_BYTES, **options: Any
+    paths: Sequence[str | Path], task: str, decisions: Decisions, **options: Any
 ) -> list[CorrectedFile]:
     """Return each file with what was decided about its examples. Options and errors are those of `read_task`."""
-    options |= {"max_bytes": max_bytes}
     files = read_each(paths, task, **options)
     task = files[0].task
     with tempfile.TemporaryDirectory() as folder:
@@ -72,30 +71,20 @@ def corrected_files(
         again: Sequence[TaskData | None] = [None] * len(files)
         with contextlib.suppress(InputError):
             again = read_each(written, task, **options)
-        return [
-            _file(place, data, decisions, is_same=read is not None and _is_as_decided(data, read, decisions))
-            for place, data, read in zip(written, files, again, strict=True)
-        ]
+        return [_file(*each, decisions) for each in zip(written, files, again, strict=True)]
 
 
-def _decided(data: TaskData, decisions: Decisions) -> list[LabelledText]:
-    """Return the examples of a file after the decisions."""
+def _file(place: Path, data: TaskData, read: TaskData | None, decisions: Decisions) -> CorrectedFile:
+    """Return the file that was written, where it is `read` as it should be, or else its examples in a table."""
     texts = cast(Sequence[LabelledText], data.examples)
+    changed = sum(text in decisions for text in texts)
     labels = [(text, decisions.get(text, text.label)) for text in texts]
-    return [replace(text, label=label) for text, label in labels if label is not None]
-
-
-def _is_as_decided(data: TaskData, read: TaskData, decisions: Decisions) -> bool:
-    rows = [[(e.text_a, e.text_b, e.label) for e in part] for part in (_decided(data, decisions), read.examples)]  # type: ignore[union-attr]
-    return rows[0] == rows[1]
-
-
-def _file(place: Path, data: TaskData, decisions: Decisions, is_same: bool) -> CorrectedFile:
-    changed = sum(text in decisions for text in cast(Sequence[LabelledText], data.examples))
-    if is_same:
+    decided = [replace(text, label=label) for text, label in labels if label is not None]
+    written = cast(Sequence[LabelledText], read.examples) if read else ()
+    if read and [(*text.inputs, text.label) for text in decided] == [(*text.inputs, text.label) for text in written]:
         content, name, note = place.read_bytes(), f"{place.stem}-corrected{place.suffix}", ""
     else:
-        content, name = _as_csv(_decided(data, decisions)), f"{place.stem}-corrected.csv"
+        content, name = _as_csv(decided), f"{place.stem}-corrected.csv"
         note = f"{quoted(place.name)} cannot be written back in its format: its examples are in a table (CSV)."
     return CorrectedFile(name, base64.b64encode(content).decode(), changed, note)
 
@@ -132,8 +121,8 @@ def _rewritten(path: Path, data: TaskData, decisions: Decisions, options: ReadOp
     if info.format == "table":
         pieces = list(_table(text, info, layout_of(file, options)))
     else:
-        readers = {"label-text": _label_lines, "jsonl": _json_lines, "json": _json_list}
-        pieces = list(readers[info.format](text, info.label))
+        readers = {"label-text": _label_lines, "jsonl": _json_records, "json": _json_records}
+        pieces = list(readers[info.format](text, info))
     value_of = _values((texts[piece.number].label, piece.value) for piece in pieces if piece.number in texts)
     written = []
     for piece in pieces:
@@ -213,25 +202,18 @@ def _with_cell(raw: str, row: list[str], place: int, layout: Layout, cell: str) 
     expected = [*row[:place], cell, *row[place + 1 :]]
     quote = layout.dialect.quote
     for new in (cell, f"{quote}{cell.replace(quote, 2 * quote)}{quote}"):
-        for start in _places(row[place], raw):
-            changed = raw[:start] + new + raw[start + len(row[place]) :]
+        for match in reversed([*re.finditer(f"(?={re.escape(row[place])})", raw)]):
+            changed = raw[: match.start()] + new + raw[match.start() + len(row[place]) :]
             if list(layout.rows(whole_lines(_Recorded(changed, layout.newline), ""))) == [expected]:
                 return changed
     raise ValueError("The cell is written in a way of its own.")
-
-
-def _places(part: str, text: str) -> Iterator[int]:
-    place = text.rfind(part)
-    while place >= 0:
-        yield place
-        place = text.rfind(part, 0, place)
 
 
 def _between(before: str, after: str, value: Any) -> str:
     return f"{before}{value}{after}"
 
 
-def _label_lines(text: str, _: str) -> Iterator[Piece]:
+def _label_lines(text: str, info: FileInfo) -> Iterator[Piece]:
     labels = re.compile(rf"\s*((?:{FASTTEXT_PREFIX}\S+\s+)*{FASTTEXT_PREFIX}\S+|\S*)")
     for number, line in enumerate(io.StringIO(text, "\n"), 1):
         match = cast(re.Match[str], labels.match(line))
@@ -239,25 +221,16 @@ def _label_lines(text: str, _: str) -> Iterator[Piece]:
         yield Piece(line, number, match[1], partial(_between, line[:start], line[end:]))
 
 
-def _json_lines(text: str, field: str) -> Iterator[Piece]:
-    number = 0
-    for line in io.StringIO(text, ""):
-        if not line.strip(" \t\r\n\ufeff"):
-            yield Piece(line)
-            continue
-        number += 1
-        yield _record(line, line.lstrip("\ufeff"), number, field)
-
-
-def _json_list(text: str, field: str) -> Iterator[Piece]:
+def _json_records(text: str, info: FileInfo) -> Iterator[Piece]:
+    """Yield the objects of a list, or those of JSON lines, each with the comma or the line ends after it."""
     decoder, number = json.JSONDecoder(), 0
-    start = end = text.index("[") + 1
+    start = end = text.index("[") + 1 if info.format == "json" else 0
     yield Piece(text[:start])
-    while match := re.compile(r"\s*\{").match(text, end):
+    while match := re.compile(r"[\s\ufeff]*\{").match(text, end):
         _, end = decoder.raw_decode(text, match.end() - 1)
         end = cast(re.Match[str], re.compile(r"\s*,?").match(text, end)).end()
         number += 1
-        yield _record(text[start:end], text[match.end() - 1 : end].rstrip(" \t\r\n,"), number, field)
+        yield _record(text[start:end], text[match.end() - 1 : end].rstrip(" \t\r\n,"), number, info.label)
         start = end
     yield Piece(text[end:])
 

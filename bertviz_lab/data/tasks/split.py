@@ -7,18 +7,9 @@ little. Examples with the same text stay on one side: otherwise the held-out sco
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from hashlib import blake2b
-from itertools import chain
 from typing import cast
 
-from bertviz_lab.data.examples import (
-    Example,
-    LabelledText,
-    LabelledWords,
-    Question,
-    TaskData,
-    labels_of_example,
-    texts_of_example,
-)
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, TaskData, class_counts
 from bertviz_lab.errors import InputError
 
 #: Regression is stratified by quantiles of its targets.
@@ -36,7 +27,7 @@ def text_keys(examples: Iterable[Example]) -> list[Key]:
             normalized[text] = " ".join(text.lower().split())
         return normalized[text]
 
-    texts = (e.words if isinstance(e, LabelledWords) else filter(None, texts_of_example(e)) for e in examples)
+    texts = (e.words if isinstance(e, LabelledWords) else filter(None, e.inputs) for e in examples)
     return [tuple(map(normalize, each)) for each in texts]
 
 
@@ -86,9 +77,8 @@ def _strata(data: TaskData, groups: list[_Group]) -> Iterable[list[_Group]]:
     if data.task in ("tokens", "embeddings"):
         return [groups]
     if data.task in ("classification", "multilabel"):
-        labels = [labels_of_example(example) for example in data.examples]
-        frequencies = Counter(chain.from_iterable(labels))
-        rarest = [min(several, key=lambda label: (frequencies[label], label), default="") for several in labels]
+        frequencies = class_counts(data.examples)
+        rarest = [min(e.classes, key=lambda label: (frequencies[label], label), default="") for e in data.examples]
         by_label: dict[str, list[_Group]] = defaultdict(list)
         for group in groups:
             counts = Counter(rarest[n] for n in group)

@@ -1,9 +1,8 @@
 """The health of task data before training: classes, duplicates, contradictions, leakage and lengths."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from bertviz_lab.data.examples import (
     RelatedTexts,
     Task,
     TaskData,
-    labels_of_example,
-    texts_of_example,
+    class_counts,
 )
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
@@ -90,7 +88,7 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
     contradictions = sum(len(labels) > 1 for labels in answers.values())
     overlap = sum(key in answers for key in text_keys(held_out))
     lengths, unknown = _measure(train.examples, tokenizer, max_length)
-    counts = [Counter(chain.from_iterable(map(labels_of_example, part))) for part in (train.examples, held_out)]
+    counts = [class_counts(part) for part in (train.examples, held_out)]
     names = [*train.labels, *sorted((counts[0].keys() | counts[1].keys()) - set(train.labels))]
     classes = tuple(ClassCount(name, counts[0][name], counts[1][name]) for name in names)
     report = TaskReport(
@@ -128,7 +126,7 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
         if isinstance(example, RelatedTexts):
             texts += [(text, None) for text in example.texts]
         else:
-            texts.append(texts_of_example(example))
+            texts.append(example.inputs)
     distinct = list(dict.fromkeys(text or "" for pair in texts for text in pair))
     encoded = zip(distinct, tokenizer.ids(distinct), strict=True)
     measured = {text: (len(ids), ids.count(tokenizer.unk_id)) for text, ids in encoded}

@@ -19,11 +19,10 @@ from bertviz_lab.data.examples import (
     RelatedTexts,
     Task,
     TaskData,
-    texts_of_example,
 )
 from bertviz_lab.data.formats.column_profile import Profile
 from bertviz_lab.data.formats.columns import split_header, text_columns
-from bertviz_lab.data.formats.labels import ClassCells, NumberCells, is_regression
+from bertviz_lab.data.formats.labels import ClassCells, NumberCells
 from bertviz_lab.data.formats.raw import (
     NO_TEXT,
     DropReport,
@@ -89,7 +88,7 @@ def read_inputs(
         if task_input is None:
             file = RawFile(FileInfo(name, ""))
             report.drop("there is no text, or no passage with the question", file, example.row)
-        elif sum(len(text or "") for text in texts_of_example(task_input)) > max_characters:
+        elif sum(len(text or "") for text in task_input.inputs) > max_characters:
             raise InputError(f"Row {example.row:,} has more than {max_characters:,} characters: shorten it.")
         else:
             inputs.append(task_input)
@@ -136,8 +135,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
     for column, profile in enumerate(profiles):
         if profile.is_label and column not in (first, second):
             counts = Counter(columns[column])
-            numeric = is_regression(counts, names[column])
-            labels[column] = NumberCells() if numeric else ClassCells.of(counts)
+            labels[column] = (NumberCells if NumberCells.claims(counts, names[column]) else ClassCells).of(counts)
 
     def fits(row: list[str]) -> bool:
         known = [cells.is_known(row[column]) for column, cells in labels.items() if column < len(row)]

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, texts_of_example
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import (
     GRADIENT,
@@ -263,7 +263,7 @@ def explain_example(
     first other than "O"; for an answer, its first token. `on_progress` is called with the share of all methods that is
     done. Raises `InputError` for a model of another task.
     """
-    text_a, text_b = texts_of_example(example)
+    text_a, text_b = example.inputs
     inputs = encode_inputs(checkpoint, text_a, text_b)
     if isinstance(example, LabelledWords):
         target = _word_target(checkpoint, inputs, example, prediction)

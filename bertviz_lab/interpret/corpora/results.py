@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Task, read_examples, texts_of_example
+from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Task, read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import classification as metrics
 from bertviz_lab.metrics.entities import EntityReport, marks_entities
@@ -182,7 +182,7 @@ def _confidence(prediction: Prediction) -> float:
 
 
 def _length_name(example: Example) -> str:
-    text_a, text_b = texts_of_example(example)  # of a question and of an anchor the other text alone counts
+    text_a, text_b = example.inputs  # of a question and of an anchor the other text alone counts
     text = f"{text_a} {text_b or ''}" if isinstance(example, LabelledText) else text_b or text_a
     words = len(example.words if isinstance(example, LabelledWords) else text.split())
     return next((name for most, name in _LENGTHS.items() if words <= most), "longer")

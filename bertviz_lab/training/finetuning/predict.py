@@ -4,22 +4,13 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from bertviz_lab.config import SHORTEST_SEQUENCE
-from bertviz_lab.data.examples import (
-    Example,
-    Label,
-    LabelledText,
-    Task,
-    holds_examples,
-    labels_of_example,
-    read_examples,
-)
+from bertviz_lab.data.examples import Example, Label, LabelledText, Task, class_counts, holds_examples, read_examples
 from bertviz_lab.data.formats.labels import check_known
 from bertviz_lab.data.formats.read import read_for_model
 from bertviz_lab.data.formats.reading import Reading
@@ -82,7 +73,7 @@ def predict_with(
     fine-tuned, or `max_length` leaves no room.
     """
     task, tokenizer = task_with(checkpoint), checkpoint.tokenizer
-    limits = Limits.fitting(_row_length(checkpoint, max_length))
+    limits = Limits(_row_length(checkpoint, max_length))
     features = encode_examples(examples, task.name, tokenizer, task.labels, limits)
     hardware = choose_hardware("fp32", threads)
     batches = TaskBatches(features, SCORED_AT_ONCE, tokenizer.pad_id, seed=0)
@@ -157,7 +148,7 @@ def evaluate_task(
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
     """Return classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
     named = {str(index): label for index, label in enumerate(labels)}
-    used = set(chain.from_iterable(map(labels_of_example, examples)))
+    used = class_counts(examples).keys()
     if not used or used & set(labels) or not used <= named.keys():
         return examples
 

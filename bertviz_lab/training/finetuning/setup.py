@@ -119,7 +119,7 @@ class Setup:
         self.task = task = task_for(data.task, data.labels)
         positions, known = start.config.max_position_embeddings, start.trained_length
         length = config.length_for(data.task, positions, known)
-        limits = Limits.fitting(length, config.stride, config.max_question_length)
+        limits = Limits(length, config.stride, config.max_question_length)
         self.notes = [*data.notes]
         if length < config.length_for(data.task, 10**6):
             why = "reads at most" if length == positions else "was trained on up to"
@@ -156,7 +156,7 @@ class Setup:
         self.train = train
         # Positions that no training row reaches are trained only if they were before.
         self.trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST_SEQUENCE))
-        limits = Limits.fitting(self.trained_length, config.stride, config.max_question_length)
+        limits = Limits(self.trained_length, config.stride, config.max_question_length)
         self.held_out = encode_examples(data.held_out, data.task, start.tokenizer, data.labels, limits)
         shape = start.config.replace(
             hidden_dropout_prob=config.dropout,

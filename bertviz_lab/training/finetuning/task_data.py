@@ -16,16 +16,7 @@ import numpy as np
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.examples import (
-    Doubt,
-    Example,
-    FileInfo,
-    Task,
-    TaskData,
-    read_examples,
-    texts_of_example,
-    write_examples,
-)
+from bertviz_lab.data.examples import Doubt, Example, FileInfo, Task, TaskData, read_examples, write_examples
 from bertviz_lab.data.formats.read import read_splits
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.samples.task_samples import sample_path
@@ -127,12 +118,12 @@ def corrected_train_files(folder: Path, config: FinetuneConfig, max_bytes: float
     """Return the training files of a run with all decisions about their labels. Raises `InputError`."""
     files = [resolve_file(name) for name in config.train]
     decisions = newest(decided_labels(folder, config))
-    return corrected_files(files, config.task, decisions, max_bytes, **config.reading)
+    return corrected_files(files, config.task, decisions, max_bytes=max_bytes, **config.reading)
 
 
 def texts_of(examples: Sequence[Example]) -> Iterator[str]:
     """Yield all text in examples, to learn a vocabulary from; a passage that many questions share comes once."""
-    yield from dict.fromkeys(text for example in examples for text in texts_of_example(example) if text)
+    yield from dict.fromkeys(text for example in examples for text in example.inputs if text)
 
 
 def resolve_file(name: str) -> str:

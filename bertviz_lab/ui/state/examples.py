@@ -17,7 +17,7 @@ from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.ui.lazy import Checkpoint, interpret
+from bertviz_lab.ui.lazy import Checkpoint
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LOOKED_AT = 60  # documents of a person's text
@@ -159,7 +159,7 @@ def task_examples(checkpoint: Checkpoint, run_folder: Path | None) -> list[tuple
     else:
         of_town = task == "qa" and checkpoint.config.vocab_size <= _TOWN_VOCABULARY
         examples = read_task([sample_path(_TOWN_SAMPLE if of_town else _SAMPLES[task])], task).examples
-    texts = [interpret.texts_of_example(example) for example in examples]
+    texts = [example.inputs for example in examples]
     if task == "tokens":  # words that were set apart, as a person would write them
         texts = [(_MARK.sub("", a), b) for a, b in texts]
     short = [(a, b or "") for a, b in texts if len(a) + len(b or "") <= _LONGEST.get(task, 160)] or [

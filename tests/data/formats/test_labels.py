@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from bertviz_lab.data.examples import labels_of_example
 from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import table
@@ -70,7 +69,7 @@ EXPECTED = [tuple(sorted(labels)) for labels in SETS]
 
 
 def sets_of(data) -> list[tuple[str, ...]]:
-    return [labels_of_example(example) for example in data.examples]
+    return [example.classes for example in data.examples]
 
 
 def table_of_sets(separator: str) -> str:
@@ -154,7 +153,7 @@ def test_numbers_have_the_names_in_labels_txt(tmp_path) -> None:
     [
         (["", ""], "gives no example a label"),
         (["sad", ""], 'has the label "sad" only'),
-        ([f"l{n}" for n in range(60)], "has 60 different labels in 60 rows"),
+        ([f"l{n}" for n in range(60)], "has 60 different values in 60 rows"),
     ],
 )
 def test_columns_that_hold_no_sets_of_labels_are_refused(tmp_path, cells, sentence) -> None:

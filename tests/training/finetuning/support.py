@@ -9,16 +9,7 @@ import torch
 
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import FinetuneConfig
-from bertviz_lab.data.examples import (
-    Answer,
-    Example,
-    Label,
-    LabelledText,
-    LabelledWords,
-    Question,
-    Task,
-    labels_of_example,
-)
+from bertviz_lab.data.examples import Answer, Example, Label, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatch, TaskBatches, encode_examples, write_out
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.events import Event
@@ -150,7 +141,7 @@ def labels_of(rows: tuple[Example, ...]) -> tuple[str, ...]:
     """The label set of examples, as reading makes it."""
     if isinstance(rows[0], LabelledWords):
         return tuple(sorted({label for e in rows for label in e.labels}))
-    return tuple(sorted({label for e in rows if isinstance(e, LabelledText) for label in labels_of_example(e)}))
+    return tuple(sorted({label for e in rows if isinstance(e, LabelledText) for label in e.classes}))
 
 
 def little_tokenizer() -> Tokenizer:

@@ -94,13 +94,12 @@ def _inputs(
     state: AppState, model: str, path: Path, task: "Task"
 ) -> "tuple[Checkpoint, tuple[Example, ...], list[str]]":
     """Return the model, the texts of a file that it may be asked about, and sentences on how they were read."""
-    from bertviz_lab.data.examples import texts_of_example
     from bertviz_lab.data.formats.reading import Reading
     from bertviz_lab.data.tasks.unlabeled_inputs import MAX_INPUTS
 
     checkpoint = state.models.open(model)
     read = state.files.inputs(path, task, min(state.settings.limits.predicted_texts, MAX_INPUTS), MOST_CHARACTERS)
-    characters = [sum(len(text or "") for text in texts_of_example(example)) for example in read.examples]
+    characters = [sum(len(text or "") for text in example.inputs) for example in read.examples]
     tokens = sum(min(checkpoint.max_length, 2 + count / CHARACTERS_PER_TOKEN) for count in characters)
     check_cost(checkpoint, "texts", len(read.examples), tokens, checkpoint.max_length)
     sentences = [next(Reading.of(read, labelled=False).summary()), *read.notes]

@@ -121,7 +121,7 @@ def table(
 def texts(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> list[str]:
     """Return an example as the texts A and B of Explore."""
     results = _with_example(state, visitor, run_id, example)
-    return [text or "" for text in interpret.texts_of_example(results.examples[example])]
+    return [text or "" for text in results.examples[example].inputs]
 
 
 def _of_cell(
@@ -154,7 +154,7 @@ def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index)
 
 def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> dict[str, Any]:
     """Return the attention of the fine-tuned model minus that of the model it started from, on an example."""
-    texts = interpret.texts_of_example(_with_example(state, visitor, run_id, example).examples[example])
+    texts = _with_example(state, visitor, run_id, example).examples[example].inputs
     after = _model(state, run_id)
     config = state.runs.config(run_id)
     assert isinstance(config, FinetuneConfig)
