@@ -83,7 +83,7 @@ def measure(name: str, model: str, seed: int, threads: int, again: bool) -> dict
         measured |= _cleanlab(run, trained, wrong)
         if again:
             corrected = Path(work, "corrections.jsonl")
-            write_corrections(corrected, (Correction.of(trained[place], true[place]) for place in first))
+            write_corrections(corrected, (Correction(trained[place], true[place]) for place in first))
             measured["corrected"] = train("corrected", noisy, str(corrected))[2]
             measured["clean"] = train("clean", [str(text.label) for text in texts])[2]
         return measured

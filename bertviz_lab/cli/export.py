@@ -142,7 +142,7 @@ def _check_labels(options: argparse.Namespace) -> Result:
     check = label_check_of(folder)
     texts = [text for text in read_task_splits(folder).train if isinstance(text, LabelledText)]
     for doubt in check.doubts[: options.accept]:
-        append_correction(folder / CORRECTIONS_FILE, Correction.of(texts[doubt.place], doubt.suggested))
+        append_correction(folder / CORRECTIONS_FILE, Correction(texts[doubt.place], doubt.suggested))
     files = corrected_train_files(folder, config) if options.corrected else []
     for file in files:
         Path(options.corrected).mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from bertviz_lab.data.examples import Example, Label, LabelledText
 from bertviz_lab.errors import InputError
@@ -20,38 +20,27 @@ CORRECTIONS_FILE = "corrections.jsonl"
 
 @dataclass(frozen=True)
 class Correction:
-    """One decision: which example it is about, by its row, its texts and its label, and what is right."""
+    """One decision about an example."""
 
-    row: int
-    text_a: str
-    text_b: str | None
-    label: Label
+    example: LabelledText  # as it was given
     corrected: Label | None  # None: the example is left out
-
-    @classmethod
-    def of(cls, example: LabelledText, corrected: Label | None) -> Self:
-        """Decide about an example."""
-        return cls(example.row, example.text_a, example.text_b, example.label, corrected)
-
-    @property
-    def example(self) -> LabelledText:
-        """The example as it was given."""
-        return LabelledText(self.text_a, self.text_b, self.label, self.row)
 
 
 def read_corrections(path: Path) -> tuple[Correction, ...]:
     """Return the decisions in a file, the oldest first. Raises `InputError` where there is no such file."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        return tuple(Correction(**{name: _label(value) for name, value in json.loads(line).items()}) for line in lines)
+        return tuple(map(_correction, lines))
     except FileNotFoundError:
         raise InputError(f"There are no corrections in {path}.") from None
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path.name} holds no corrections of labels.") from error
 
 
-def _label(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _correction(line: str) -> Correction:
+    fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(line).items()}
+    corrected = fields.pop("corrected")
+    return Correction(LabelledText(**fields), corrected)
 
 
 def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
@@ -60,7 +49,9 @@ def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
 
 
 def _line(correction: Correction) -> str:
-    return json.dumps(asdict(correction)) + "\n"  # ASCII: no character of a text ends a line
+    fields = asdict(correction.example) | {"corrected": correction.corrected}
+    del fields["file"]
+    return json.dumps(fields) + "\n"  # ASCII: no character of a text ends a line
 
 
 def append_correction(path: Path, correction: Correction) -> None:

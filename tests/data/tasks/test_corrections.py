@@ -15,31 +15,31 @@ CAT, DOG, OWL = (LabelledText(text, None, "animal", row) for row, text in enumer
 
 
 def test_labels_change_and_examples_are_left_out() -> None:
-    decided = [Correction.of(CAT, "pet"), Correction.of(OWL, None), Correction.of(DOG, "animal")]
+    decided = [Correction(CAT, "pet"), Correction(OWL, None), Correction(DOG, "animal")]
     assert correct((CAT, DOG, OWL), decided) == ((LabelledText("cat", None, "pet", 1), DOG), 2)
 
 
 def test_the_newest_decision_counts() -> None:
-    assert newest([Correction.of(CAT, "pet"), Correction.of(CAT, None)]) == {CAT: None}
-    assert newest([Correction.of(CAT, "pet"), Correction.of(CAT, "animal")]) == {}
+    assert newest([Correction(CAT, "pet"), Correction(CAT, None)]) == {CAT: None}
+    assert newest([Correction(CAT, "pet"), Correction(CAT, "animal")]) == {}
 
 
 def test_a_second_check_decides_about_what_the_first_has_corrected() -> None:
-    first = Correction.of(CAT, "pet")
-    second = Correction.of(LabelledText("cat", None, "pet", 1), "toy")
+    first = Correction(CAT, "pet")
+    second = Correction(LabelledText("cat", None, "pet", 1), "toy")
     assert newest([first, second]) == {CAT: "toy"}
 
 
 def test_a_file_gives_the_decisions_back(tmp_path: Path) -> None:
     several = LabelledText("line\u2028end", "b", ("x", "y"), 7)
-    decided = (Correction.of(several, ("x",)), Correction.of(CAT, None))
+    decided = (Correction(several, ("x",)), Correction(CAT, None))
     write_corrections(tmp_path / "corrections.jsonl", decided)
     assert read_corrections(tmp_path / "corrections.jsonl") == decided
 
 
 def test_corrections_of_other_examples_are_refused() -> None:
     with pytest.raises(InputError, match="other examples"):
-        correct((DOG,), [Correction.of(CAT, "pet")])
+        correct((DOG,), [Correction(CAT, "pet")])
 
 
 def test_a_file_that_is_missing_or_another_is_refused(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def decide(
         if not set(names) <= set(checked.labels) or (len(names) != 1 and not several):
             raise InputError(f"Choose one of the labels {', '.join(checked.labels[:20])}.")
         corrected = names if several else names[0]
-    append_correction(checked.folder / CORRECTIONS_FILE, Correction.of(text, corrected))
+    append_correction(checked.folder / CORRECTIONS_FILE, Correction(text, corrected))
     return {"place": place, "decided": _decided(text, corrected), **_progress(checked)}
 
 
