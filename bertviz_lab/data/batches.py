@@ -1,17 +1,15 @@
 """Batches of every kind: rows of like length together, padded, micro-batches, a stream that resumes, made ahead."""
 
-import contextlib
 import multiprocessing
 import pickle
-import queue
 import signal
-import threading
 import warnings
-import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -148,9 +146,13 @@ class ProcessStream(Iterator[BatchT]):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         torch.set_num_threads(1)  # the others were not forked
         self._received.close()  # or the pipe would stay open when nobody reads it any more
-        with contextlib.suppress(BrokenPipeError):
-            for item in _items(stream):
-                self._sent.send_bytes(pickle.dumps(item))
+        try:
+            while True:
+                self._sent.send_bytes(pickle.dumps(_next_with_place(stream)))
+        except BrokenPipeError:
+            return
+        except BaseException as error:  # raised again where the batches are taken
+            self._sent.send_bytes(pickle.dumps(error))
 
     def __next__(self) -> BatchT:
         if self._process.ident is None:
@@ -172,12 +174,11 @@ class ProcessStream(Iterator[BatchT]):
         self._received.close()
 
 
-_WAIT_SECONDS = 0.2
 _AHEAD = 4  # batches: little memory
 _AHEAD_OF_GPU = 64  # enough to bridge the planning of an epoch's next part
 
 
-class Prefetcher(Iterator[BatchT], Generic[BatchT]):
+class Prefetcher(Iterator[BatchT]):
     """The batches of a stream, made ahead in a thread, or in a process for a GPU, in the same order.
 
     `epoch` and `number` are those of the next batch to be taken, not of the next to be made, so a run resumes exactly.
@@ -187,53 +188,33 @@ class Prefetcher(Iterator[BatchT], Generic[BatchT]):
 
     def __init__(self, stream: BatchStream[BatchT], ahead: int = _AHEAD, *, in_process: bool = False) -> None:
         self.epoch, self.number = stream.epoch, stream.number
-        made: Iterator[BatchT] = stream
+        self._made: BatchStream[BatchT] | ProcessStream[BatchT] = stream
         if in_process and "fork" in multiprocessing.get_all_start_methods():
-            made, ahead = ProcessStream(stream), max(ahead, _AHEAD_OF_GPU)
-        self._ready: queue.Queue[Any] = queue.Queue(ahead)  # (batch, epoch, number), or an exception
-        self._closed = threading.Event()
-        arguments = (made, self._ready, self._closed)  # and not self, which could then never be collected
-        self._thread = threading.Thread(target=_fill, args=arguments, daemon=True, name="prefetch")
-        weakref.finalize(self, self._closed.set)
+            self._made, ahead = ProcessStream(stream), max(ahead, _AHEAD_OF_GPU)
+        self._ahead, self._thread = ahead, ThreadPoolExecutor(1, "prefetch")
+        self._ready: deque[Future[tuple[BatchT, int, int]]] = deque()
 
     def __next__(self) -> BatchT:
-        if self._closed.is_set():
+        while len(self._ready) < self._ahead:
+            self._ready.append(self._thread.submit(_next_with_place, self._made))
+        if not self._ready:
             raise StopIteration
-        if self._thread.ident is None:
-            self._thread.start()
-        item = self._ready.get()
-        if isinstance(item, BaseException):
+        try:
+            batch, self.epoch, self.number = self._ready.popleft().result()
+        except BaseException:
             self.close()
-            raise item
-        batch, self.epoch, self.number = item
+            raise
         return batch
 
     def close(self) -> None:
         """End the thread and drop the batches made ahead."""
-        self._closed.set()
-        while self._thread.is_alive():
-            with contextlib.suppress(queue.Empty):
-                self._ready.get(timeout=0.01)  # room for the thread, which may be waiting for it
+        self._ahead = 0
+        self._ready.clear()
+        self._thread.shutdown(cancel_futures=True)
+        if isinstance(self._made, ProcessStream):
+            self._made.close()
 
 
-def _items(stream: Any) -> Iterator[Any]:
-    """Yield the batches of a stream, each with the place of the next one; at the end the exception that ended it."""
-    while True:
-        try:
-            item = next(stream), stream.epoch, stream.number
-        except BaseException as error:  # raised again where the batches are taken
-            yield error
-            return
-        yield item
-
-
-def _fill(stream: Any, ready: "queue.Queue[Any]", closed: threading.Event) -> None:
-    for item in _items(stream):
-        while not closed.is_set():
-            with contextlib.suppress(queue.Full):
-                ready.put(item, timeout=_WAIT_SECONDS)
-                break
-        if closed.is_set():
-            break
-    if isinstance(stream, ProcessStream):
-        stream.close()
+def _next_with_place(stream: BatchStream[BatchT] | ProcessStream[BatchT]) -> tuple[BatchT, int, int]:
+    """Return the next batch of a stream, and the place of the one after it."""
+    return next(stream), stream.epoch, stream.number

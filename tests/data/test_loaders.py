@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import threading
+from concurrent.futures import wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,6 +240,10 @@ def _no_thread_is_left_behind():
     assert not multiprocessing.active_children()
 
 
+def prefetching() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("prefetch")]
+
+
 @pytest.mark.parametrize("in_process", [False, True])
 def test_batches_come_in_the_order_of_the_stream_with_its_places(in_process):
     plain, ahead = BatchStream(Numbers()), Prefetcher(BatchStream(Numbers()), in_process=in_process)
@@ -252,8 +257,7 @@ def test_the_place_is_that_of_the_next_batch_to_be_taken_and_not_of_the_next_to_
     ahead = Prefetcher(BatchStream(Numbers(), 1, 2), ahead=8)
     assert (ahead.epoch, ahead.number) == (1, 2)
     assert next(ahead).name == "epoch 2, batch 3"
-    while ahead._ready.qsize() < 8:  # the thread is far ahead
-        pass
+    wait(ahead._ready)  # the thread is far ahead
     assert (ahead.epoch, ahead.number) == (1, 3)
     resumed = Prefetcher(BatchStream(Numbers(), ahead.epoch, ahead.number))
     assert next(resumed).name == next(ahead).name == "epoch 3, batch 1"
@@ -277,14 +281,14 @@ def test_close_ends_the_thread_even_while_it_waits_for_room(taken):
     for _ in range(taken):
         next(ahead)
     ahead.close()
-    assert not ahead._thread.is_alive()
+    assert not prefetching()
     ahead.close()
 
 
 def test_the_thread_of_a_forgotten_prefetcher_ends():
     ahead = Prefetcher(BatchStream(Numbers()), ahead=1)
     next(ahead)
-    thread = ahead._thread
+    (thread,) = prefetching()
     del ahead
     gc.collect()
     thread.join(5)
