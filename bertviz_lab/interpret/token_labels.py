@@ -169,7 +169,8 @@ def answer_question(
     starts, ends = [], []
     for place, window in enumerate(windows):
         on_progress(place / len(windows))
-        ids, types = torch.from_numpy(window.ids).long()[None], torch.tensor([window.token_type_ids])
+        ids = torch.from_numpy(window.ids).long()[None]
+        types = (torch.arange(ids.shape[1]) >= window.passage_start).long()[None]
         hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
         starts.append(head_logits(model, "start", hidden_LD).float().numpy())
         ends.append(head_logits(model, "end", hidden_LD).float().numpy())

@@ -50,7 +50,7 @@ def offsets_of(window: Window) -> tuple[tuple[int, int] | None, ...]:
 def max_context_of(window: Window) -> tuple[bool, ...]:
     """For each position whether it is in the passage and no other window shows more context around it."""
     first, end = window.max_context_range
-    return tuple(first <= position < end for position in range(len(window)))
+    return tuple(first <= position < end for position in range(len(window.ids)))
 
 
 def corpus_of_ids(documents: Iterable[Iterable[list[int]]]) -> TokenizedCorpus:

@@ -6,7 +6,6 @@ who always prefers the commoner word is right half of the time.
 """
 
 import csv
-import io
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -124,20 +123,14 @@ def read_minimal_pairs(
 
 
 def _pairs_of(source: Source) -> Iterator[MinimalPair]:
-    if source.format == "table":
-        yield from _pairs_of_table(source)
-        return
-    with io.TextIOWrapper(source.open(), encoding="utf-8-sig") as stream:
-        try:
+    options = ReadOptions()
+    file = open_text(source, Meter(0, math.inf), options)
+    if source.format == "jsonl":
+        with file.text(None) as stream:
             for number, record in enumerate(json_lines(stream, source.name), 1):
                 yield _pair_of_record(record, f"Record {number:,} of {quoted(source.name)}")
-        except UnicodeDecodeError:
-            raise InputError(f"{quoted(source.name)} is not text in UTF-8, which JSON Lines are; save it so.") from None
-
-
-def _pairs_of_table(source: Source) -> Iterator[MinimalPair]:
-    options = ReadOptions()
-    table = read_table(open_text(source, Meter(0, math.inf), options), options, DropReport())
+        return
+    table = read_table(file, options, DropReport())
     header = [_COLUMNS.get(name.strip().lower(), "") for name in table.rows[0]] if table.rows else []
     has_header = {_GOOD, _BAD} <= set(header)
     columns = header if has_header else list(FIELDS)

@@ -7,11 +7,12 @@ entities are those of the sample that was written for this project.
 
 import csv
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 from bertviz_lab.data.examples import LabelledWords
 from bertviz_lab.data.formats.read import read_task
@@ -50,13 +51,12 @@ def sentences_of_file(path: Path | str) -> tuple[LabeledSentence, ...]:
 
     Raises `InputError` for a file of another kind.
     """
-    examples = read_task([path], "tokens").examples
-    return tuple(_of_example(example) for example in examples if isinstance(example, LabelledWords))
+    sentences = cast(Sequence[LabelledWords], read_task([path], "tokens").examples)
+    return tuple(_labeled(s.words, (label.partition("-")[2] or label for label in s.labels)) for s in sentences)
 
 
-def _of_example(example: LabelledWords) -> LabeledSentence:
-    types = tuple(word.lower() for word in example.words)
-    return LabeledSentence(example.words, tuple(label.partition("-")[2] or label for label in example.labels), types)
+def _labeled(found: Sequence[str], labels: Iterable[str | None]) -> LabeledSentence:
+    return LabeledSentence(tuple(found), tuple(labels), tuple(map(str.lower, found)))
 
 
 @functools.cache
@@ -70,12 +70,8 @@ def _table() -> Mapping[str, tuple[str, str]]:
 def _town_words(label: Callable[[str, str], str | None]) -> tuple[LabeledSentence, ...]:
     """Return held-out sentences whose words have the `label` of their tag and number."""
     sentences = (sentence for story in imagine(_SEED, held_out=True) for sentence in story.sentences)
-    different = dict.fromkeys(sentence for sentence in islice(sentences, 9 * _STORIES))
-    split = (tuple(words(sentence)) for sentence in different)
-    lowered = ((found, tuple(word.lower() for word in found)) for found in split)
-    return tuple(
-        LabeledSentence(found, tuple(label(*_table()[word]) for word in types), types) for found, types in lowered
-    )
+    split = (words(sentence) for sentence in dict.fromkeys(islice(sentences, 9 * _STORIES)))
+    return tuple(_labeled(found, (label(*_table()[word.lower()]) for word in found)) for found in split)
 
 
 def _masked(sentence: Sequence[str], position: int, label: str, cue: str) -> LabeledSentence:

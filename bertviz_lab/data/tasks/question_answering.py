@@ -30,9 +30,8 @@ class Window:
     question: int  # its index among the questions
     ids: NDArray[np.int32]  # (tokens,) token ids
     passage_start: int  # position of the first token of the passage; segment 1 begins there
-    spans: tuple[
-        tuple[int, int], ...
-    ]  # (start, end) in characters of every token of the whole passage; shared by all windows of a passage
+    # (start, end) in characters of every token of the whole passage; shared by all windows of a passage
+    spans: tuple[tuple[int, int], ...]
     first_token: int  # index in the passage of the token at `passage_start`
     # positions (first, after the last) of the tokens for which this window shows most context
     max_context_range: tuple[int, int]
@@ -40,18 +39,10 @@ class Window:
     start: int = 0
     end: int = 0  # position of the answer's last token, or 0 likewise
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     @property
     def passage_end(self) -> int:
         """The position after the last token of the passage: that of the last [SEP]."""
         return len(self.ids) - 1
-
-    @property
-    def token_type_ids(self) -> tuple[int, ...]:
-        """0 through the first [SEP], 1 after it."""
-        return (0,) * self.passage_start + (1,) * (len(self.ids) - self.passage_start)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """(start, end) in characters of the passage, from the token at position `start` through that at `end`."""
@@ -185,9 +176,8 @@ class AnswerPrediction:
 
     id: str  # the question's
     best: tuple[SpanAnswer, ...]  # distinct texts, best first; empty where the passage has no words
-    null_score: float  # start logit + end logit at [CLS], the minimum over the windows
-    # `null_score` minus the best span's score, in nats: above 0 no answer is likelier than that span; infinite without
-    # a span
+    # the score of no answer (start logit + end logit at [CLS], the minimum over the windows) minus the best span's, in
+    # nats: above 0 it is likelier than that span; infinite without a span
     no_answer: float
     no_answer_probability: float  # in the softmax over all candidate spans and no answer
 
@@ -243,13 +233,8 @@ def _best_answers(question: Question, rows: list[_Row], n_best: int, longest: in
         if len(best) < n_best and text not in best:
             best[text] = SpanAnswer(text, first_char, end_char, score, float(np.exp(score - peak) / total))
     spans = tuple(best.values())
-    return AnswerPrediction(
-        question.id,
-        spans,
-        null_score,
-        no_answer=null_score - spans[0].score if spans else np.inf,
-        no_answer_probability=float(np.exp(null_score - peak) / total),
-    )
+    no_answer = null_score - spans[0].score if spans else np.inf
+    return AnswerPrediction(question.id, spans, no_answer, float(np.exp(null_score - peak) / total))
 
 
 def _best_of(passage: str, window: Window, scores: NDArray[np.float64], n_best: int) -> list[tuple[float, int, int]]:

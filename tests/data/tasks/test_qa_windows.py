@@ -46,7 +46,7 @@ def test_a_passage_that_fits_is_one_window(wiki) -> None:
     (window,) = make_windows([question_on("the river is", "river")], wiki)
     assert tokens(wiki, window).startswith("[CLS] what [SEP] the river is")
     assert window.ids[-1] == wiki.sep_id
-    assert window.token_type_ids == (0, 0, 0) + (1,) * (len(window) - 3)
+    assert window.passage_start == 3
     assert offsets_of(window)[:5] == (None, None, None, (0, 3), (4, 9))
     assert offsets_of(window)[-1] is None
     assert max_context_of(window) == tuple(offset is not None for offset in offsets_of(window))
@@ -72,7 +72,7 @@ def test_every_token_belongs_to_the_window_with_most_context_by_googles_rule(wik
             if shown[i][0] <= token < shown[i][1] and max_context_of(w)[token - w.first_token + 3]
         ]
         assert owners == [scores.index(max(scores))]
-    assert all(len(window) <= length for window in windows)
+    assert all(len(window.ids) <= length for window in windows)
     assert (shown[0][0], shown[-1][1]) == (0, count)
 
 
@@ -214,6 +214,6 @@ def test_windows_equal_those_of_transformers(wiki, reference, length, stride) ->
     assert [w.question for w in windows] == theirs["overflow_to_sample_mapping"]
     for i, window in enumerate(windows):
         assert window.ids.tolist() == theirs["input_ids"][i]
-        assert list(window.token_type_ids) == theirs["token_type_ids"][i]
+        assert window.passage_start == theirs["token_type_ids"][i].index(1)
         offsets = zip(theirs["offset_mapping"][i], theirs.sequence_ids(i), strict=True)
         assert offsets_of(window) == tuple(offset if segment == 1 else None for offset, segment in offsets)
