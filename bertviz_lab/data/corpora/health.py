@@ -7,7 +7,7 @@ unigram entropy) is measured on a sample spread evenly over the text, which is a
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bertviz_lab.data.corpora import health_report
-from bertviz_lab.data.corpora.read import MAX_BYTES, Document, ReadingNotes, read_documents
+from bertviz_lab.data.corpora.health_report import HealthReport, percent
+from bertviz_lab.data.corpora.read import Document, ReadingNotes, read_documents
 from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
@@ -29,19 +30,11 @@ _MAX_CHECKSUMS = 100_000  # kept to estimate the share of duplicate sentences
 
 
 def examine_files(
-    paths: Sequence[str | Path] | str | Path,
-    *,
-    documents: str = "auto",
-    text_field: str | None = None,
-    max_bytes: float = MAX_BYTES,
-    on_progress: Callable[[int, int], None] | None = None,
-    **options: Any,
-) -> health_report.HealthReport:
+    paths: Sequence[str | Path] | str | Path, *, documents: str = "auto", text_field: str | None = None, **options: Any
+) -> HealthReport:
     """Read files and examine them; arguments and errors as for `read_documents` and `examine`."""
     notes = ReadingNotes()
-    stream = read_documents(
-        paths, documents=documents, text_field=text_field, max_bytes=max_bytes, on_progress=on_progress, notes=notes
-    )
+    stream = read_documents(paths, documents=documents, text_field=text_field, notes=notes)
     return examine(stream, notes=notes, **options)[0]
 
 
@@ -54,7 +47,7 @@ def examine(
     algorithm: Literal["wordpiece", "bpe"] = "wordpiece",
     seq_len: int = 128,
     notes: ReadingNotes | None = None,
-) -> tuple[health_report.HealthReport, Tokenizer]:
+) -> tuple[HealthReport, Tokenizer]:
     """Compute the health report of a text in a single pass over a stream; return it with the tokenizer.
 
     Args:
@@ -79,10 +72,7 @@ def examine(
     is_given = tokenizer is not None
     if tokenizer is None:
         tokenizer = Tokenizer.train(train, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
-        train_ids, held_out_ids = tokenizer.ids(train), tokenizer.ids(held_out)
-    else:
-        train_ids, held_out_ids = [], tokenizer.ids([*train, *held_out])
-    ids = [*train_ids, *held_out_ids]
+    ids = tokenizer.ids([*train, *held_out])
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     frequency = _frequency(ids, tokenizer.vocab_size)
     known = int(lengths.sum() - frequency[tokenizer.unk_id])
@@ -91,11 +81,12 @@ def examine(
             f"The text holds only {known} {'token' if known == 1 else 'tokens'} that the vocabulary knows; "
             "give a text of at least a few sentences, or another tokenizer."
         )
-    held_out_frequency = _frequency(held_out_ids or ids, tokenizer.vocab_size)
+    # What the tokenizer was trained on does not count.
+    held_out_frequency = _frequency(ids if is_given else ids[len(train) :] or ids, tokenizer.vocab_size)
     share = frequency[frequency > 0] / frequency.sum()
     most_frequent = np.argsort(-frequency, kind="stable")[:20].tolist()
     pairs = counts.sentences - counts.documents
-    report = health_report.HealthReport(
+    report = HealthReport(
         documents=counts.documents,
         sentences=counts.sentences,
         words=counts.words,
@@ -117,23 +108,16 @@ def examine(
     warnings = (
         *health_report.writing_warnings(writing, tokenizer),
         *health_report.unknown_warning(report.unk_rate, tokenizer, held_out or train, is_given=is_given),
-        *health_report.warnings_about(
-            report,
-            single_documents=counts.single_documents,
-            distinct_tokens=int(np.count_nonzero(frequency)),
-            duplicated=counts.duplicated(),
-            too_long=float(np.mean(lengths > seq_len - 3)),
-            seq_len=seq_len,
-        ),
+        *_warnings_about(report, counts, int(np.count_nonzero(frequency)), lengths, seq_len),
         *health_report.reading_warnings(notes or ReadingNotes(), report.sentences),
     )
     return replace(report, warnings=warnings), tokenizer
 
 
-def suited_settings(paths: Sequence[str | Path], max_bytes: float = MAX_BYTES) -> dict[str, str | bool]:
+def suited_settings(paths: Sequence[str | Path]) -> dict[str, str | bool]:
     """Return the options of `pretrain` that suit the writing system of files. Raises `InputError`."""
-    documents = read_documents(paths, max_bytes=max_bytes)
-    return health_report.writing_system(chain.from_iterable(document.sentences for document in documents)).settings
+    sentences = chain.from_iterable(document.sentences for document in read_documents(paths))
+    return health_report.writing_system(sentences).settings
 
 
 class _Counts:
@@ -204,6 +188,36 @@ class _Sample:
         held_out = [unit for n, unit in enumerate(units, 1) if n % _HELD_OUT_EVERY == 0]
         train = [unit for n, unit in enumerate(units, 1) if n % _HELD_OUT_EVERY]
         return list(chain.from_iterable(train)), list(chain.from_iterable(held_out))
+
+
+def _warnings_about(
+    report: HealthReport, counts: _Counts, distinct_tokens: int, lengths: np.ndarray, seq_len: int
+) -> Iterator[str]:
+    """Yield full sentences on a text, the most important first; `lengths` are those of sentences in tokens."""
+    if report.sentences == 1:
+        yield "The text is a single sentence: the lab trains MLM only, and the model will know nothing else."
+    elif report.documents == 1:
+        yield (
+            "The text is one document, so there is no other one to draw a random next sentence from: the lab trains "
+            "MLM only; blank lines between articles, or several files, would give it more documents."
+        )
+    elif report.pairs == 0:
+        yield "Every document is a single sentence, so no sentence has a next one: the lab trains MLM only."
+    elif counts.single_documents > 0.9 * report.documents:
+        share = percent(counts.single_documents / report.documents)
+        consequence = "so nearly all next sentences are random and NSP accuracy means little: train with MLM only"
+        yield f"{share} of the documents are a single sentence, {consequence}."
+    if distinct_tokens <= 5:
+        tokens = f"only {distinct_tokens} different {'token' if distinct_tokens == 1 else 'tokens'}, repeated"
+        yield f"The text is made of {tokens}: training works, but there is nothing to learn from it."
+    elif report.tokens < 20_000:
+        yield f"The text is tiny ({report.tokens:,} tokens): the model learns it by heart, and scores say little."
+    if (duplicated := counts.duplicated()) > 0.2 and report.sentences > 1:
+        share = percent(duplicated)
+        yield f"{share} of the sentences repeat an earlier one: held-out scores will look better than they are."
+    if (too_long := float(np.mean(lengths > seq_len - 3))) > 0.05:
+        fit = f"{percent(too_long)} of the sentences do not fit into {seq_len} tokens"
+        yield f"{fit}: the lab cuts them to fit; a greater sequence length would keep them whole."
 
 
 def _frequency(ids: Sequence[Sequence[int]], vocab_size: int) -> np.ndarray:

@@ -13,13 +13,8 @@ from bertviz_lab.tokenization import Tokenizer
 _CHARACTERS = 200_000  # that are looked at
 _SENTENCES, _MANY_UNKNOWN = 2_000, 0.01
 _MANY_CHANGED = 0.15  # words that accent stripping changes
-#: First words of Unicode's names of letters, with the name of the writing.
-_SCRIPTS = {
-    "LATIN": "Latin", "CYRILLIC": "Cyrillic", "DEVANAGARI": "Devanagari", "ARABIC": "Arabic", "THAI": "Thai",
-    "CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "GREEK": "Greek",
-    "HEBREW": "Hebrew", "BENGALI": "Bengali", "TAMIL": "Tamil", "TELUGU": "Telugu", "GEORGIAN": "Georgian",
-    "ARMENIAN": "Armenian", "KHMER": "Khmer", "LAO": "Lao", "MYANMAR": "Burmese",
-}  # fmt: skip
+#: First words of Unicode's names of letters that are not the name of the writing.
+_SCRIPTS = {"CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "MYANMAR": "Burmese"}
 _UNSPACED = ("Thai", "Japanese", "Khmer", "Lao", "Burmese")
 
 
@@ -61,7 +56,8 @@ def writing_system(sentences: Iterable[str]) -> WritingSystem:
     letters = Counter(character for word, count in words.items() for character in word for _ in range(min(count, 3)))
     for character, count in letters.items():
         if character.isalpha():
-            scripts[_SCRIPTS.get(unicodedata.name(character, "?").split()[0], "another")] += count
+            script = unicodedata.name(character, "ANOTHER").split()[0]
+            scripts[_SCRIPTS.get(script, script.title())] += count
     name = max(scripts, key=lambda script: scripts[script], default="")
     if name == "Chinese" and scripts["Japanese"] > 0.05 * scripts.total():
         name = "Japanese"
@@ -115,7 +111,7 @@ def unknown_warning(share: float, tokenizer: Tokenizer, sentences: Iterable[str]
             f"words with characters that a vocabulary of {tokenizer.vocab_size:,} tokens lacks{such}: choose a larger "
         )
         cause += "one (--vocab-size), byte-level BPE (--algorithm bpe) or more text"
-    yield f"{_percent(share)} of the tokens are [UNK], which cannot be learned or predicted. Most are {cause}."
+    yield f"{percent(share)} of the tokens are [UNK], which cannot be learned or predicted. Most are {cause}."
 
 
 def _stripped(word: str) -> str:
@@ -152,46 +148,6 @@ class HealthReport:
     reading: tuple[str, ...]  # a sentence per file on how it was read, for the first files
     recommended: dict[str, str | bool]  # options of `pretrain` that suit the writing system and are not the defaults
     warnings: tuple[str, ...] = ()  # full sentences, each with what the lab does about it
-
-
-def warnings_about(
-    report: HealthReport,
-    *,
-    single_documents: int,
-    distinct_tokens: int,
-    duplicated: float,
-    too_long: float,
-    seq_len: int,
-) -> Iterator[str]:
-    """Yield full sentences on a text, the most important first.
-
-    `duplicated` is the share of sentences that repeat an earlier one, `too_long` of those beyond `seq_len` tokens.
-    """
-    if report.sentences == 1:
-        yield "The text is a single sentence: the lab trains MLM only, and the model will know nothing else."
-    elif report.documents == 1:
-        yield (
-            "The text is one document, so there is no other one to draw a random next sentence from: the lab trains "
-            "MLM only; blank lines between articles, or several files, would give it more documents."
-        )
-    elif report.pairs == 0:
-        yield "Every document is a single sentence, so no sentence has a next one: the lab trains MLM only."
-    elif single_documents > 0.9 * report.documents:
-        yield (
-            f"{_percent(single_documents / report.documents)} of the documents are a single sentence, so nearly all "
-            "next sentences are random and NSP accuracy means little: train with MLM only."
-        )
-    if distinct_tokens <= 5:
-        tokens = f"only {distinct_tokens} different {'token' if distinct_tokens == 1 else 'tokens'}, repeated"
-        yield f"The text is made of {tokens}: training works, but there is nothing to learn from it."
-    elif report.tokens < 20_000:
-        yield f"The text is tiny ({report.tokens:,} tokens): the model learns it by heart, and scores say little."
-    if duplicated > 0.2 and report.sentences > 1:
-        share = _percent(duplicated)
-        yield f"{share} of the sentences repeat an earlier one: held-out scores will look better than they are."
-    if too_long > 0.05:
-        fit = f"{_percent(too_long)} of the sentences do not fit into {seq_len} tokens"
-        yield f"{fit}: the lab cuts them to fit; a greater sequence length would keep them whole."
 
 
 def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
@@ -234,7 +190,8 @@ def _listed(files: list[FileNotes]) -> str:
     return quoted_list([file.name for file in files], 3)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Return a share of all, 0 to 1, for people."""
     if 0.99 < share < 1:
         return "Nearly all"
     return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.1f}%"

@@ -322,9 +322,7 @@ def _begin_with_labels(lines: Sequence[str]) -> bool:
     labels = Counter(split[0] for split in words_and_rests)
     if len(labels) < 2 or len(labels) > _MAX_LINE_LABELS:
         return False
-    if all(re.fullmatch(r"-?\d+", label) for label in labels):
-        return len(labels) <= max(2, len(lines) // 2)
-    if all(re.fullmatch(r"[A-Z]{2,}:\w+", label) for label in labels):  # TREC's
+    if all(re.fullmatch(r"-?\d+|[A-Z]{2,}:\w+", label) for label in labels):  # numbers, or TREC's classes
         return len(labels) <= max(2, len(lines) // 2)
     # A tenth of the sentences of a text may begin with "The", but not all of them with one of three words.
     return len(labels) <= max(2, len(lines) // 20) and all(n > 1 for n in labels.values())

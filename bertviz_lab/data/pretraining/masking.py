@@ -136,14 +136,14 @@ def _choose_words(
     its span starts. A span ends early where there is no room for the next word, and where a special token, the
     end of the text or another span comes next. (SpanBERT cuts the last word to fit; here words stay whole.)
     """
-    words = _find_words(ids, candidates, rule)
+    number, lengths, starts, joined = _find_words(ids, candidates, rule)
     longest = _LONGEST_SPAN if rule.spans else 1
     shares = (1 - _SPAN_ENDS) ** np.arange(longest)
-    spans = 1 + rng.choice(longest, p=shares / shares.sum(), size=words.lengths.shape)
-    order = np.where(words.lengths > 0, rng.random(words.lengths.shape), 2.0).argsort(axis=1)
+    spans = 1 + rng.choice(longest, p=shares / shares.sum(), size=lengths.shape)
+    order = np.where(lengths > 0, rng.random(lengths.shape), 2.0).argsort(axis=1)
     # Words of no length at the end, so that a span may be looked at beyond the last word.
-    lengths = np.pad(words.lengths, ((0, 0), (0, longest)))
-    joined = np.pad(words.joined, ((0, 0), (0, longest)))
+    lengths = np.pad(lengths, ((0, 0), (0, longest)))
+    joined = np.pad(joined, ((0, 0), (0, longest)))
     span_of = np.full(lengths.shape, -1)  # the first word of the span that a word was taken into
     offset, row, left = np.arange(longest), np.arange(len(ids))[:, None], counts.copy()
     for first, count in zip(order.T[:, :, None], spans.T[:, :, None], strict=True):
@@ -156,22 +156,18 @@ def _choose_words(
         fits = np.logical_and.accumulate(fits, axis=1)
         span_of[row, span] = np.where(fits, first, span_of[row, span])
         left -= (length * fits).sum(axis=1)
-    span = span_of[row, words.number]
-    return candidates & (span >= 0), words.starts[row, np.maximum(span, 0)]
+    span = span_of[row, number]
+    return candidates & (span >= 0), starts[row, np.maximum(span, 0)]
 
 
-@dataclass(frozen=True)
-class _Words:
-    """The words of each row, numbered from 0."""
+def _find_words(
+    ids: NDArray[np.int64], candidates: NDArray[np.bool_], rule: MaskingRule
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return runs of tokens of which all but the first continue a word; a special token ends a word.
 
-    number: NDArray[np.int64]  # (batch, tokens), of the word that a token is in; 0 for tokens in none
-    lengths: NDArray[np.int64]  # (batch, words), in tokens; 0 where a row has fewer words
-    starts: NDArray[np.int64]  # (batch, words), the first token
-    joined: NDArray[np.bool_]  # (batch, words), whether the word before stands right in front
-
-
-def _find_words(ids: NDArray[np.int64], candidates: NDArray[np.bool_], rule: MaskingRule) -> _Words:
-    """Return runs of tokens of which all but the first continue a word; a special token ends a word."""
+    They are numbered from 0 in each row: (batch, tokens), the number of each token's word, 0 for none; and (batch,
+    words), its length in tokens (0 where a row has fewer words), its first token, and whether it follows another.
+    """
     assert rule.continuation is not None, "whole words are known by the tokens that continue one"
     after_token = np.pad(candidates, ((0, 0), (1, 0)))[:, :-1]
     begins = candidates & ~(rule.continuation[ids] & after_token)
@@ -183,4 +179,4 @@ def _find_words(ids: NDArray[np.int64], candidates: NDArray[np.bool_], rule: Mas
     rows, tokens = np.nonzero(begins)
     starts[rows, number[rows, tokens]] = tokens
     joined[rows, number[rows, tokens]] = after_token[rows, tokens]
-    return _Words(number, lengths, starts, joined)
+    return number, lengths, starts, joined

@@ -26,7 +26,7 @@ def split_corpus(corpus: TokenizedCorpus, *, min_documents: int = 1) -> tuple[Co
     held_out = _whole_documents(corpus, target_tokens, min_documents)
     if held_out is not None:
         return corpus.select(np.setdiff1d(np.arange(corpus.documents), held_out)), corpus.select(held_out)
-    ends = _ends_of_documents(corpus, target_tokens, min_documents)
+    ends = _ends_of_documents(everything, target_tokens, min_documents)
     if not ends or corpus.documents < min_documents:
         return everything, everything
     kept = everything.spans.copy()
@@ -54,31 +54,30 @@ def _whole_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) 
     return np.sort(np.array(chosen)) if enough and target_tokens / 2 <= tokens <= 2 * target_tokens else None
 
 
-def _ends_of_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) -> list[tuple[int, int, int]]:
+def _ends_of_documents(everything: CorpusView, target_tokens: float, least: int) -> list[tuple[int, int, int]]:
     """Return parts at the ends of the longest documents, as (document, first sentence, end); none where all are too
     short.
 
     Each of the `least` longest gives a part in proportion to its length. Where one document is nearly all of the
     corpus, it gives that many parts, one after another, so that there is still another to draw a random sentence from.
     """
-    sizes = corpus.document_sizes()
+    sizes = everything.corpus.document_sizes()
     longest = np.argsort(-sizes, kind="stable")[:least]
     comparable = len(longest) == least and sizes[longest[-1]] >= sizes[longest[0]] / 10
     for documents in (longest, longest[:1]) if comparable else (longest[:1],):
         parts: list[tuple[int, int, int]] = []
         for document in documents.tolist():
             tokens = target_tokens * sizes[document] / sizes[documents].sum()
-            parts += _last_parts(corpus, document, tokens, least // len(documents))
+            parts += _last_parts(everything, document, tokens, least // len(documents))
         if len(parts) == least:
             return parts
     return []
 
 
-def _last_parts(corpus: TokenizedCorpus, document: int, tokens: float, count: int) -> Iterator[tuple[int, int, int]]:
+def _last_parts(everything: CorpusView, document: int, tokens: float, count: int) -> Iterator[tuple[int, int, int]]:
     """Yield the last `count` parts of a document with about `tokens` together; none where the rest is too short."""
-    bounds = corpus.sentence_bounds(document)
-    first = int(corpus.document_ends[document]) - (len(bounds) - 1)  # its first sentence in the corpus
-    end = len(bounds) - 1
+    bounds = everything.sentence_bounds(document)
+    first, end = int(everything.spans[document, 0]), len(bounds) - 1
     if end < _MIN_SENTENCES * (count + 1):
         return
     for part in range(count):

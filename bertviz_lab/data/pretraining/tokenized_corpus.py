@@ -212,7 +212,7 @@ class TokenizedCorpus:
         lookup = CachedTokenizer(tokenizer)
         left_out = {tuple(sentence) for sentence in tokenizer.ids(without)}
         count = tokens = sentences = 0  # so far
-        last = done = 0  # where the document that is being written ends, and where the one before it does
+        done = 0  # where the last document ends that is written
         with ExitStack() as stack:
             ids_file, sentence_file, document_file = (stack.enter_context((folder / n).open("wb")) for n in _FILES)
             for batch in _batches(documents):
@@ -224,19 +224,16 @@ class TokenizedCorpus:
                 # Sentences without a token are dropped, and documents without a sentence.
                 sentence_file.write((tokens + np.cumsum(sizes[sizes > 0])).tobytes())
                 kept = np.concatenate(([0], np.cumsum(sizes > 0)))
-                first, ends = 0, []
-                for document in batch:
-                    if not document.continues and last > done:
-                        ends.append(last)
-                        done = last
-                    first += len(document.sentences)
-                    last = sentences + int(kept[first])
-                document_file.write(np.array(ends, dtype=np.int64).tobytes())
+                starts = sentences + kept[np.cumsum([0, *(len(document.sentences) for document in batch[:-1])])]
+                is_new = np.array([not document.continues for document in batch])  # the one before it has ended
+                ends = np.unique(starts[is_new & (starts > done)])
+                document_file.write(ends.tobytes())
+                done = max([done, *ends.tolist()])
                 tokens, sentences = tokens + len(ids), sentences + int(kept[-1])
-                count += sum(not document.continues for document in batch)
+                count += int(is_new.sum())
                 if on_progress:
                     on_progress(count)
-            document_file.write(np.array([last] if last > done else [], dtype=np.int64).tobytes())
+            document_file.write(np.array([sentences] if sentences > done else [], dtype=np.int64).tobytes())
         if not tokens:
             raise InputError("The text holds no words to train on.")
         np.save(folder / _FREQUENCIES, frequencies)
@@ -279,10 +276,6 @@ class TokenizedCorpus:
     def document_sizes(self) -> NDArray[np.int64]:
         """Return tokens in each document: (documents,)."""
         return np.diff(self.sentence_ends[self.document_ends - 1], prepend=0)
-
-    def sentence_bounds(self, document: int) -> NDArray[np.int64]:
-        """Token offsets of a document's sentences: (sentences + 1,), each sentence from one to the next."""
-        return self.select(np.array([document])).sentence_bounds(0)
 
     def select(self, documents: NDArray[np.integer]) -> "CorpusView":
         """Return the documents with these indices, in this order."""

@@ -36,9 +36,9 @@ def documents(*texts: str) -> list[Document]:
 
 
 def contents(corpus: TokenizedCorpus) -> list[list[list[int]]]:
-    whole = []
+    whole, view = [], corpus.select(np.arange(corpus.documents))
     for index in range(corpus.documents):
-        bounds = corpus.sentence_bounds(index)
+        bounds = view.sentence_bounds(index)
         whole.append([corpus.ids[start:end].tolist() for start, end in pairwise(bounds)])
     return whole
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections import namedtuple
 from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
@@ -54,42 +55,14 @@ class Place:
     landmark: tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """Where a thing gets stuck, why it cannot be reached, and the tool that helps."""
-
-    trap: str
-    why: str
-    tool: str
-
-
-@dataclass(frozen=True)
-class Pet:
-    """An animal of one's own, the food that calls it, and its voice."""
-
-    animal: str
-    food: str
-    voice: str
-
-
-@dataclass(frozen=True)
-class Weather:
-    """What spoils a day: the noun, what it does, how the sky announces it, and how people feel in it."""
-
-    noun: str
-    does: str
-    sky: str
-    feel: str
-
-
-@dataclass(frozen=True)
-class Dish:
-    """Something to bake, what goes on it, and how that tastes."""
-
-    name: str
-    topping: str
-    taste: str
-
+#: Where a thing gets stuck, why it cannot be reached, and the tool that helps.
+Trouble = namedtuple("Trouble", "trap why tool")
+#: An animal of one's own, the food that calls it, and its voice.
+Pet = namedtuple("Pet", "animal food voice")
+#: What spoils a day: the noun, what it does, how the sky announces it, and how people feel in it.
+Weather = namedtuple("Weather", "noun does sky feel")
+#: Something to bake, what goes on it, and how that tastes.
+Dish = namedtuple("Dish", "name topping taste")
 
 _TABLES = json.loads(resources.files(__package__).joinpath("world.json").read_text(encoding="utf-8"))
 
