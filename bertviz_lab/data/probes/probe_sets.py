@@ -5,7 +5,6 @@ are this project's own. Of two words that are set against each other each is the
 who always prefers the commoner word is right half of the time.
 """
 
-import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,14 +74,7 @@ def contrast_of(pair: MinimalPair) -> tuple[str, ...]:
 
 def english_pairs() -> tuple[MinimalPair, ...]:
     """Return the pairs of english.tsv, in its order."""
-    text = resources.files(__package__).joinpath("english.tsv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines(), delimiter="\t")
-    return tuple(_pair(row["kind"], row["good"], row["bad"]) for row in rows)
-
-
-def _pair(kind: str, good: str, bad: str) -> MinimalPair:
-    differs = [a != b for a, b in zip_longest(words(good), words(bad))]
-    return MinimalPair(kind, "", good, bad, differs.index(True) if any(differs) else 0)
+    return read_minimal_pairs(Path(str(resources.files(__package__) / "english.tsv")))
 
 
 #: Every set by its name.
@@ -94,7 +86,9 @@ PROBES: Mapping[str, Probes] = {
 
 _GOOD, _BAD, _PHENOMENON = FIELDS = ("sentence_good", "sentence_bad", "linguistics_term")
 #: What the columns of a table may be called instead.
-_COLUMNS = {"good": _GOOD, "bad": _BAD, "phenomenon": _PHENOMENON} | {field: field for field in FIELDS}
+_COLUMNS = {"good": _GOOD, "bad": _BAD, "kind": _PHENOMENON, "phenomenon": _PHENOMENON} | {
+    name: name for name in FIELDS
+}
 _FILES = Kinds(
     dict.fromkeys((".jsonl", ".ndjson"), "jsonl") | dict.fromkeys((".csv", ".tsv"), "table"),
     "a .csv, .tsv or .jsonl file of minimal pairs, or a folder of them",
@@ -148,7 +142,8 @@ def _pair_of_record(record: Any, where: str) -> MinimalPair:
             raise InputError(f"{where} has no text in the field {quoted(field)}; a minimal pair needs it.")
         texts.append(text.strip())
     good, bad, phenomenon = texts
-    return _pair(phenomenon, good, bad)
+    differs = [a != b for a, b in zip_longest(words(good), words(bad))]
+    return MinimalPair(phenomenon, "", good, bad, differs.index(True) if any(differs) else 0)
 
 
 _TINY_TOWN = "sample:tiny-town"

@@ -102,18 +102,14 @@ def _subject_number() -> tuple[LabeledSentence, ...]:
     return tuple(sentence for several in by_number.values() for sentence in islice(several, _PAIRS))
 
 
-def _gender() -> tuple[LabeledSentence, ...]:
-    """Return sentences with a masked pronoun after the one name that it refers to."""
+def _gender() -> Iterator[LabeledSentence]:
+    """Yield sentences with a masked pronoun after the one name that it refers to."""
     names = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
-
-    def sentences() -> Iterator[LabeledSentence]:
-        for pair in minimal_pairs(_SEED, _PAIRS):
-            good = words(pair.good)
-            named = [word for word in good[: pair.position] if word in names]
-            if pair.kind == "pronoun" and pair.position is not None and len(named) == 1:
-                yield _masked(good, pair.position, good[pair.position], named[0])
-
-    return tuple(sentences())
+    for pair in minimal_pairs(_SEED, _PAIRS):
+        good = words(pair.good)
+        named = [word for word in good[: pair.position] if word in names]
+        if pair.kind == "pronoun" and pair.position is not None and len(named) == 1:
+            yield _masked(good, pair.position, good[pair.position], named[0])
 
 
 #: Every task by its name.
@@ -123,7 +119,7 @@ PROBING_TASKS: Mapping[str, ProbingTask] = {
         ProbingTask("pos", "Part of speech", lambda: _town_words(lambda tag, number: tag)),
         ProbingTask("number", "Number of nouns", lambda: _town_words(lambda tag, n: n if tag == "NOUN" else None)),
         ProbingTask("subject", "Number of the subject, at its masked verb", _subject_number),
-        ProbingTask("gender", "Gender of a person, at the masked pronoun", _gender),
+        ProbingTask("gender", "Gender of a person, at the masked pronoun", lambda: tuple(_gender())),
         ProbingTask("entities", "Named entities", lambda: sentences_of_file(sample_path("entities"))),
     )
 }

@@ -32,29 +32,12 @@ class Person:
         return self.name
 
 
-@dataclass(frozen=True)
-class Thing:
-    """Something to own: a noun, its number, and what one does with it (singular and plural form of the verb)."""
-
-    noun: str
-    plural: bool
-    uses: str
-    use: str
-    tool: str  # what mends it
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place outdoors: who is there, what they do (base form of the verb), and what they stand near."""
-
-    name: str
-    animal: tuple[str, str]  # singular, plural
-    animal_does: str
-    keeper: tuple[str, str]
-    keeper_does: str
-    landmark: tuple[str, str]
-
-
+#: Something to own: a noun and whether it is plural, what one does with it (singular and plural form of the verb), and
+#: what mends it.
+Thing = namedtuple("Thing", "noun plural uses use tool")
+#: A place outdoors: who is there, what they do (base form of the verb), and what they stand near; nouns are pairs of
+#: singular and plural.
+Place = namedtuple("Place", "name animal animal_does keeper keeper_does landmark")
 #: Where a thing gets stuck, why it cannot be reached, and the tool that helps.
 Trouble = namedtuple("Trouble", "trap why tool")
 #: An animal of one's own, the food that calls it, and its voice.
