@@ -11,7 +11,7 @@ that is German by its commonest words; terminators of all scripts are recognized
 import re
 import unicodedata
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
 import sentencex
 
@@ -90,11 +90,9 @@ def split_and_count(paragraph: str) -> tuple[list[str], int]:
     sentences: list[str] = []
     cut = 0
     german = _is_german(text)
-    for sentence in _segments(text, german):
-        sentence = sentence.strip()
+    for sentence in filter(None, map(str.strip, _segments(text, german))):
         if len(sentence) <= _LONG:  # too short to need splitting
-            if sentence:
-                sentences.append(sentence)
+            sentences.append(sentence)
             continue
         for part in _inner_sentences(sentence, german):
             parts = _cut(part)
@@ -130,13 +128,8 @@ def _inner_sentences(sentence: str, german: bool) -> list[str]:
     # Replace marks without changing the length: opening ones by letters, closing ones by spaces.
     unmarked = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
     unmarked = _CLOSING.sub(lambda m: " " * len(m[0]), unmarked)
-    parts, start = [], 0
-    for piece in _segments(unmarked, german):
-        part = sentence[start : start + len(piece)].strip()
-        start += len(piece)
-        if part:
-            parts.append(part)
-    return parts
+    edges = accumulate(map(len, _segments(unmarked, german)), initial=0)
+    return [part for start, end in pairwise(edges) if (part := sentence[start:end].strip())]
 
 
 def _cut(sentence: str) -> list[str]:
@@ -148,11 +141,9 @@ def _cut(sentence: str) -> list[str]:
     words = [match.span() for match in _WORD.finditer(sentence)]
     parts, first = [], 0
     while len(words) - first > LONGEST_SENTENCE:
-        last = first + LONGEST_SENTENCE
-        for end in range(last, first + LONGEST_SENTENCE // 2, -1):
-            if sentence[words[end - 1][1] - 1] in _CLAUSE_ENDS:
-                last = end
-                break
+        longest = first + LONGEST_SENTENCE
+        ends = range(longest, first + LONGEST_SENTENCE // 2, -1)
+        last = next((end for end in ends if sentence[words[end - 1][1] - 1] in _CLAUSE_ENDS), longest)
         parts.append(sentence[words[first][0] : words[last - 1][1]])
         first = last
     return [*parts, sentence[words[first][0] :]]

@@ -22,7 +22,6 @@ from typing import Any, Literal, cast, get_args
 Task = Literal["classification", "multilabel", "regression", "tokens", "qa", "embeddings"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
-
 #: A class, any number of classes, or a number.
 Label = str | tuple[str, ...] | float
 

@@ -152,8 +152,7 @@ class HealthReport:
 
 def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
     """Yield one warning for each oddity found while reading a corpus of this many sentences."""
-    blank = [file for file in notes.files if file.blank_after_sentence]
-    if blank:
+    if blank := [file for file in notes.files if file.blank_after_sentence]:
         consequence = (
             "as you asked, each of these lines is a document, and next sentences will nearly all be random ones; "
             'choose "auto" to have them joined.'
@@ -162,8 +161,7 @@ def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
             "then all be random ones; longer gaps still end one."
         )
         yield f"A blank line follows nearly every sentence in {_listed(blank)}: {consequence}"
-    damaged = [file for file in notes.files if file.replaced]
-    if damaged:
+    if damaged := [file for file in notes.files if file.replaced]:
         count = sum(file.replaced for file in damaged)
         yield (
             f"{pluralized(count, 'character', 'characters')} could not be read in {_listed(damaged)}: "

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -118,11 +119,9 @@ def names_beside(paths: Iterable[str | Path]) -> tuple[str, ...]:
     """Return the label names in `labels.txt` next to the first of these files; none where there is no such file."""
     for path in map(Path, paths):
         file = path.parent / NAMES_FILE
-        try:
+        with suppress(OSError, ValueError):
             if path.is_file() and file.is_file() and file.stat().st_size <= 100_000:
                 return tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines())
-        except (OSError, ValueError):
-            continue
     return ()
 
 
@@ -138,20 +137,14 @@ class ClassCells:
         """Return whether cells with these counts, in a column of this name, are such where no task is given."""
         return True
 
-    @classmethod
-    def separator_in(cls, counts: Mapping[str, int]) -> str:
+    @staticmethod
+    def separator_in(counts: Mapping[str, int]) -> str:
         """Return what stands between the labels of one cell; "" where each has one."""
         return ""
 
     @classmethod
     def of(cls, counts: Mapping[str, int], known: Sequence[str] = (), names: Sequence[str] = ()) -> Self:
-        """Read cells with these counts.
-
-        Args:
-            counts: how often each cell occurs.
-            known: the labels of a model, of which single classes are some.
-            names: of the classes 0, 1 ... of label sets.
-        """
+        """Read cells with these counts; of `known` classes if any are given. `names` are those of 0, 1 ... in sets."""
         return cls(known_names(counts, known) if known else class_names(counts))
 
     def check(self, counts: Counter[str], examples: int, table: RawTable, label: int) -> None:
@@ -196,6 +189,7 @@ class LabelSetCells(ClassCells):
 
     separator: str  # between the parts of a cell
     task: ClassVar[Task] = "multilabel"
+    separator_in = staticmethod(label_separator)
 
     @classmethod
     def claims(cls, counts: Mapping[str, int], column: str) -> bool:
@@ -208,10 +202,6 @@ class LabelSetCells(ClassCells):
         alone = {cell.strip() for cell in counts}
         parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
         return all(part in alone and number_of(part) is None for part in parts)
-
-    @classmethod
-    def separator_in(cls, counts: Mapping[str, int]) -> str:
-        return label_separator(counts)
 
     @classmethod
     def of(cls, counts: Mapping[str, int], known: Sequence[str] = (), names: Sequence[str] = ()) -> Self:

@@ -2,9 +2,6 @@
 
 Nothing is dropped silently: a row that gives no example is counted with its reason and location, a repair is noted, and
 data that cannot be learned from is an `InputError` that names the file, the row and the column.
-
-    paths -> `load_files` -> `tables`, `records`, `conll` or `squad` (raw rows, sentences or questions)
-          -> `columns`, `labels` (their meaning, decided over all files but a test set's) -> examples
 """
 
 from collections import Counter

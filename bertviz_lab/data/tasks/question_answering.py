@@ -8,6 +8,7 @@ run_squad.py).
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -84,20 +85,19 @@ def make_windows(
     encoded_questions = tokenizer.ids_and_spans([question.question for question in questions])
     passages = list(dict.fromkeys(question.passage for question in questions))
     encoded_passages = dict(zip(passages, tokenizer.ids_and_spans(passages), strict=True))
-    ranges_by_size: dict[tuple[int, int], list[WindowRange]] = {}
+    ranges_of = cache(window_ranges)  # passages of one length have the same
     windows: list[Window] = []
     for index, (question, (question_ids, _)) in enumerate(zip(questions, encoded_questions, strict=True)):
         passage_ids, spans = encoded_passages[question.passage]
         prefix = [tokenizer.cls_id, *question_ids[:max_question_length], *separators]
         capacity = max_length - len(prefix) - 1
-        size = len(spans), capacity
-        if size not in ranges_by_size:
-            ranges_by_size[size] = window_ranges(len(spans), capacity, min(stride, capacity // 2))
         answer = _answer_tokens(question, spans)
         of_question = []
-        for window_range in ranges_by_size[size]:
+        for window_range in ranges_of(len(spans), capacity, min(stride, capacity // 2)):
             shift = len(prefix) - window_range.first
-            has_answer = answer is not None and window_range.first <= answer[0] and answer[1] < window_range.end
+            start = end = 0
+            if answer is not None and window_range.first <= answer[0] and answer[1] < window_range.end:
+                start, end = answer[0] + shift, answer[1] + shift
             shown = passage_ids[window_range.first : window_range.end]
             first, after = window_range.max_context
             window = Window(
@@ -107,8 +107,8 @@ def make_windows(
                 spans=spans,
                 first_token=window_range.first,
                 max_context_range=(first + shift, after + shift),
-                start=answer[0] + shift if answer and has_answer else 0,
-                end=answer[1] + shift if answer and has_answer else 0,
+                start=start,
+                end=end,
             )
             of_question.append(window)
         if not (training and question.answers and not any(window.start for window in of_question)):

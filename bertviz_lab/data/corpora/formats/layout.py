@@ -161,9 +161,7 @@ def _by_line(strip: Callable[[str], Iterable[str | None]]) -> Callable[[Iterable
     return lambda lines: chain.from_iterable([None] if line is None else strip(line) for line in lines)
 
 
-@_by_line
-def _docs(line: str) -> Iterable[str | None]:
-    return [None if _DOC.match(line) else line]
+_docs = _by_line(lambda line: [None if _DOC.match(line) else line])
 
 
 @_by_line

@@ -56,30 +56,27 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     is only one column, a given one is missing, or too many sentences are malformed.
     """
     is_conllu = format_name == "conllu"
-    sample = file.sample()
-    delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(_token_lines(sample))
-    sample_rows = [_cells(line, delimiter) for line in _token_lines(sample)]
+    sample = _token_lines(file.sample())
+    delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(sample)
+    sample_rows = [_cells(line, delimiter) for line in sample]
     width = Counter(map(len, sample_rows)).most_common(1)[0][0] if sample_rows else 1
     if width < 2:
         raise InputError(
             f"{quoted(file.name)} has one column only; give a word and its label a line, with a tab or a blank between."
         )
     columns = _CONLLU_COLUMNS if is_conllu else tuple(str(n) for n in range(1, width + 1))
-    likely = (1, 3) if is_conllu else word_and_label_columns([row for row in sample_rows if len(row) == width])
+    even = [row for row in sample_rows if len(row) == len(columns)]
+    likely = (1, 3) if is_conllu else word_and_label_columns(even)
     raw = RawSentences(FileInfo(file.name, format_name, file.encoding, delimiter or " ", columns=columns), "line")
     word, label = raw.column(options.text_a or columns[likely[0]]), raw.column(options.label or columns[likely[1]])
-    raw.info = replace(raw.info, text_a=columns[word], label=columns[label], rows=preview(sample_rows))
-    rival = None if is_conllu else _rival_column([row for row in sample_rows if len(row) == width], word, label)
-    if rival is not None:
+    if not is_conllu and (rival := _rival_column(even, word, label)) is not None:
         taken = f"Column {columns[label]} of {quoted(file.name)} was taken for the label"
         report.doubt(f"{taken}, and column {columns[rival]} marks such spans too: name it with --label.", "label")
-    labels = {row[label] for row in sample_rows if len(row) == len(columns)}
-    header = _header(sample_rows, word, label)
-    if header:
-        columns = tuple(header)
-        raw.info = replace(raw.info, columns=columns, text_a=columns[word], label=columns[label], header=True)
-    prefix = _common_prefix([row[word] for row in sample_rows if len(row) == len(columns)])
-    if prefix:
+    labels, header = {row[label] for row in even}, _header(sample_rows, word, label)
+    columns = tuple(header or columns)
+    raw.info = replace(raw.info, columns=columns, header=bool(header), rows=preview(sample_rows))
+    raw.info = replace(raw.info, text_a=columns[word], label=columns[label])
+    if prefix := _common_prefix([row[word] for row in sample_rows if len(row) == len(columns)]):
         report.note(f"{quoted(prefix)} before each word of {quoted(file.name)} was left out.")
     missing = {"", "_"} if is_conllu else {""}
 
