@@ -174,7 +174,7 @@ def test_no_thread_is_left_when_a_run_is_finished_stopped_abandoned_or_broken(te
     assert new_threads() == []
     run = pretrain(short_run(text), tmp_path / "abandoned")
     next(event for event in run if isinstance(event, StepDone))
-    assert new_threads() == ["prefetch"]
+    assert new_threads() == ["prefetch_0"]
     run.close()
     assert new_threads() == []
     nan_at(3, monkeypatch)
