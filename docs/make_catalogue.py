@@ -17,6 +17,7 @@ from babel.messages.pofile import read_po, write_po
 
 from bertviz_lab.ui.languages import translated
 from bertviz_lab.ui.lessons import LESSONS
+from bertviz_lab.ui.lessons.exam.task import PROSE
 from bertviz_lab.ui.workshop.plans import PLANS
 
 _PAGE = Path(__file__).parents[1] / "bertviz_lab" / "ui"
@@ -28,7 +29,7 @@ _WIDTH = 118
 
 
 def collected() -> Catalog:
-    """Return all texts of the course: of lessons and plans in their order, then those of the page."""
+    """Return all texts of the course: of lessons, exam and plans in their order, then those of the page."""
     catalog = Catalog(project="BertViz Lab")
 
     def collect(text: str, place: str, comment: str = "") -> str:
@@ -41,6 +42,9 @@ def collected() -> Catalog:
         for cell in chain.from_iterable(lesson.table):
             if any(map(str.isalpha, cell)):
                 collect_lesson(cell)
+    for prose in PROSE.values():
+        of_exam = partial(collect, place="bertviz_lab/ui/lessons/exam/texts.toml")
+        translated((prose, *prose.choices.values()), of_exam)
     translated(PLANS, partial(collect, place="bertviz_lab/ui/workshop/plans.toml"))
     for path in sorted(path for path in _PAGE.rglob("*") if path.suffix in (".py", *_IN_TEXT)):
         for text in _texts_of(path) if "vendor" not in path.parts else ():

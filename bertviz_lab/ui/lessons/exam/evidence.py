@@ -2,26 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 
 from bertviz_lab.ui.languages import Message, Number
 from bertviz_lab.ui.lazy import Checkpoint, interpret
-from bertviz_lab.ui.lessons.exam.task import Curve, Field, Task
+from bertviz_lab.ui.lessons.exam.task import PROSE, Curve, Field, Task
 
-_DIAGNOSES = (
-    Message("overfitting"),
-    Message("not trained long enough"),
-    Message("the learning rate is too high"),
-    Message("stuck at the unigram baseline"),
-    Message("evaluated on the training data"),
-)
-_REMEDIES = (
-    Message("Keep the checkpoint of the lowest held-out loss, and stop earlier next time."),
-    Message("Train for more steps, and change nothing else."),
-    Message("Start again with a lower learning rate."),
-    Message("Give it many more tokens or another recipe: it does not use the context yet."),
-    Message("Cut off a held-out set, and evaluate on that."),
-)
 _EVALUATIONS = 8
 
 
@@ -67,12 +54,14 @@ def curves(draw: Random) -> Task:
     task = Message("pretraining by MLM with {count} tokens in the vocabulary", count=Number(classes, ",d"))
     if not is_mlm:
         task = Message("fine-tuning a classifier of {count} equally frequent classes", count=classes)
-    unigram_said = Message(
-        "The entropy of the token frequencies (unigram baseline) is {nats}.", nats=Number(unigram, ".2f")
-    )
-    return Task(
-        lesson=7,
-        prompt=(Message("A run: {task}. Losses in nats, at eight evaluations.", task=task), *([unigram_said] * is_mlm)),
+    prose = PROSE["curves"]
+    diagnoses, remedies = prose.options("diagnoses"), prose.options("remedies")
+    asked = prose.task(
+        task=task,
+        count=Number(classes, ",d"),
+        uniform=Number(uniform, ".3f"),
+        best=best + 1,
+        diagnosis=diagnoses[kind],
         table=(
             (Message("evaluation"), *range(1, _EVALUATIONS + 1)),
             (Message("training loss"), *(Number(loss, ".2f") for loss in train)),
@@ -82,100 +71,39 @@ def curves(draw: Random) -> Task:
         fields=(
             Field(Message("The uniform baseline in nats, to two decimals"), uniform, tolerance=0.011),
             Field(Message("The evaluation whose checkpoint you keep"), best + 1),
-            Field(Message("What you see"), kind, _DIAGNOSES),
-            Field(Message("What you do"), kind, _REMEDIES),
-        ),
-        hints=(
-            Message("Lesson 7. A model that guesses evenly among K outcomes has a loss of ln K."),
-            Message("Look at the held-out row first: where is it lowest, and does it move at the end? Then compare."),
-        ),
-        why=Message(
-            "ln {count} = {uniform}. The held-out loss is lowest at evaluation {best}: {diagnosis}.",
-            count=Number(classes, ",d"),
-            uniform=Number(uniform, ".3f"),
-            best=best + 1,
-            diagnosis=_DIAGNOSES[kind],
+            Field(Message("What you see"), kind, diagnoses),
+            Field(Message("What you do"), kind, remedies),
         ),
     )
+    if not is_mlm:
+        return asked
+    nats = Number(unigram, ".2f")
+    entropy = Message("The entropy of the token frequencies (unigram baseline) is {nats}.", nats=nats)
+    return replace(asked, prompt=(*asked.prompt, entropy))
 
 
-#: A claim with the result {found}, the control that it lacks, and whether the claim is about a difference upwards.
-_CLAIMS: Sequence[tuple[str, str]] = (
-    (
-        Message("“Layer 3 knows parts of speech: a probe on it is right for {found}% of the words.”"),
-        Message("Train the same probe on labels drawn at random for each word (a control task)."),
-    ),
-    (
-        Message("“Pretraining pays: the fine-tuned model has an accuracy of {found}%.”"),
-        Message("Fine-tune the same architecture from random weights, same data and seeds."),
-    ),
-    (
-        Message("“The classifier understands reviews: its accuracy is {found}%.”"),
-        Message("Take the share of the largest class in the same test set."),
-    ),
-    (
-        Message("“[CLS] holds the meaning: of {found}% of the phrases the nearest is the opposite.”"),
-        Message("Compute the same neighbors with an encoder whose weights are random."),
-    ),
-    (
-        Message("“Head 2.1 carries the color: with it ablated, {found}% of the answers are lost.”"),
-        Message("Ablate each of the other heads of that layer in turn, and take their mean."),
-    ),
-    (
-        Message("“The word rests on this token: with it replaced, {found}% of the predictions change.”"),
-        Message("Replace another token of the same kind in the same texts."),
-    ),
-)
-_VERDICTS = (
-    Message("The claim is supported: the control does not reach it."),
-    Message("The claim is not supported: the control does as well."),
-    Message("The result refutes the claim: the control does better."),
-)
 _MARGIN = 5  # points
 
 
 def control(draw: Random) -> Task:
     """Ask for the missing controls of two claims, and for what is left of the claims."""
-    claims = draw.sample(range(len(_CLAIMS)), 2)
-    offered = [*range(len(_CLAIMS))]
+    prose = PROSE["control"]
+    controls, verdicts = prose.options("controls"), prose.options("verdicts")
+    claims, offered = draw.sample(range(len(controls)), 2), [*range(len(controls))]
     draw.shuffle(offered)
-    fields, rows = [], []
+    fields, rows = list[Field](), []
     for name, at in zip("AB", claims, strict=True):
         found, verdict = draw.randrange(62, 93), draw.randrange(3)
         reached = found - (draw.randrange(12, 40), draw.randrange(-3, 4), draw.randrange(-7, -5))[verdict]
-        rows.append((name, Message(_CLAIMS[at][0], found=found), Number(reached / 100, ".0%")))
+        rows.append((name, prose.options("claims", found=found)[at], Number(reached / 100, ".0%")))
+        options = tuple(controls[other] for other in offered)
         fields += [
-            Field(
-                Message("{name}: the control", name=name),
-                offered.index(at),
-                tuple(_CLAIMS[other][1] for other in offered),
-            ),
+            Field(Message("{name}: the control", name=name), offered.index(at), options),
             Field(Message("{name}: result minus control, in points", name=name), found - reached),
-            Field(Message("{name}: what follows", name=name), verdict, _VERDICTS),
+            Field(Message("{name}: what follows", name=name), verdict, verdicts),
         ]
-    return Task(
-        lesson=8,
-        prompt=(
-            Message(
-                "Two claims, each with a number and without a control. Choose the control that asks “what else would "
-                "have "
-                "shown this?”; the last column is what it came to. Less than {margin} points count as no difference.",
-                margin=_MARGIN,
-            ),
-        ),
-        table=((Message("name"), Message("claim"), Message("control")), *rows),
-        fields=tuple(fields),
-        hints=(
-            Message(
-                "Lessons 4, 6, 8 and 12 have controls. A good one keeps all but the thing that the claim is about."
-            ),
-            Message("Say what the claim credits (training, a layer, a head, a token), and take just that away."),
-        ),
-        why=Message(
-            "A number alone shows nothing: it is compared with what comes out where the credited thing is missing. "
-            "What is left of the result is the difference."
-        ),
-    )
+    table = ((Message("name"), Message("claim"), Message("control")), *rows)
+    return prose.task(margin=_MARGIN, table=table, fields=fields)
 
 
 _SUBJECTS = ("skates", "boots", "gloves", "keys", "socks", "blocks", "marbles")
@@ -204,25 +132,15 @@ def attribution(draw: Random, town: Checkpoint) -> Task:
     whole, swapped = chance(), [chance(word, new) for word, new in swaps.items()]
     effects = [math.log(whole / value) for value in swapped]
     most_read, most_needed = attention.index(max(attention)), effects.index(max(effects))
-    least_needed = effects.index(min(effects))
-    named = {"needed": words[most_needed], "least": words[least_needed]}
-    readings = [
-        Message("It depends most on “{needed}”: with another word there its probability changes most.", **named),
-        Message("It depends on “{least}”, since the model reads it.", **named),
-        Message("It depends on all four alike, since each has some attention."),
-        Message("Nothing can be said: a model cannot be asked what a prediction depends on."),
-    ]  # fmt: skip
+    prose = PROSE["attribution"]
+    readings = prose.options("readings", needed=words[most_needed], least=words[effects.index(min(effects))])
     order = draw.sample(range(4), 4)
-    return Task(
-        lesson=8,
-        prompt=(
-            Message(
-                "tiny-town, just measured: “cost” has a probability of {whole} at `[MASK]`. For each word: the "
-                "attention "
-                "of `[MASK]`, averaged over all heads, and the probability of “cost” with another word in its place.",
-                whole=Number(whole, ".4f"),
-            ),
-        ),
+    return prose.task(
+        whole=Number(whole, ".4f"),
+        read=words[most_read],
+        needed=words[most_needed],
+        lowest=Number(swapped[most_needed], ".4f"),
+        effect=Number(effects[most_needed], ".2f"),
         example=(text,),
         table=(
             (Message("word"), *words),
@@ -239,20 +157,5 @@ def attribution(draw: Random, town: Checkpoint) -> Task:
                 tolerance=max(0.11, 0.03 * effects[most_needed]),
             ),
             Field(Message("What the numbers say of “cost”"), order.index(0), tuple(readings[at] for at in order)),
-        ),
-        hints=(
-            Message("Lesson 8: a weight says what is read, an intervention what it does."),
-            Message(
-                "The effect is the logarithm of a ratio of two probabilities; compare the last row with the first "
-                "number."
-            ),
-        ),
-        why=Message(
-            "Attention ranks “{read}” first. With another word for “{needed}” “cost” falls to {lowest}, an effect of "
-            "{effect} nats. Which word the verb depends on is what the intervention says, not the attention.",
-            read=words[most_read],
-            needed=words[most_needed],
-            lowest=Number(swapped[most_needed], ".4f"),
-            effect=Number(effects[most_needed], ".2f"),
         ),
     )

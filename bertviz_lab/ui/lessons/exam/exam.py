@@ -9,7 +9,7 @@ from babel.dates import format_date
 from bertviz_lab.ui.languages import Language, Message
 from bertviz_lab.ui.lazy import Checkpoint
 from bertviz_lab.ui.lessons.exam import evidence, inputs, network
-from bertviz_lab.ui.lessons.exam.task import HINT_COST, PASSING, POINTS, Curve, Mark, Task, mark
+from bertviz_lab.ui.lessons.exam.task import HINT_COST, PASSING, POINTS, PROSE, Curve, Mark, Task, mark
 from bertviz_lab.ui.templates import render
 
 #: The makers of the tasks, in order; the last one asks Tiny Town's model, too.
@@ -17,18 +17,7 @@ _MAKERS = (
     inputs.mlm_example, inputs.pair_layout, network.attention_row, network.parameters, network.encoder_order,
     network.heads_and_losses, evidence.curves, evidence.control, inputs.kinds_of_model,
 )  # fmt: skip
-TITLES = (
-    Message("An example of MLM"),
-    Message("Lay out a pair"),
-    Message("One row of attention"),
-    Message("Count the parameters"),
-    Message("Draw the encoder"),
-    Message("Heads and losses of three tasks"),
-    Message("Read curves"),
-    Message("Design a control"),
-    Message("BERT, GPT or T5"),
-    Message("Explain an attribution"),
-)
+TITLES = tuple(Message(prose.title) for prose in PROSE.values())
 COUNT = len(TITLES)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from random import Random
 
 from bertviz_lab.ui.languages import Message, Number, Series
-from bertviz_lab.ui.lessons.exam.task import Field, Task
+from bertviz_lab.ui.lessons.exam.task import PROSE, Field, Task
 
 _TOKENS = ("the", "kite", "flies", "[PAD]")
 
@@ -21,16 +21,11 @@ def attention_row(draw: Random) -> Task:
     parts = [math.exp(score) for score in scores[:-1]] + [0.0]
     weights = [part / sum(parts) for part in parts]
     read = sum(weight * value for weight, value in zip(weights, values, strict=True))
-    shown = ", ".join(map(str, query))
-    return Task(
-        lesson=5,
-        prompt=(
-            Message(
-                "A head of size 4: the query of `kite` is ({query}). The attention mask is 1 for the first three "
-                "tokens and 0 for `[PAD]`. Of the values only the first component is shown.",
-                query=shown,
-            ),
-        ),
+    return PROSE["attention_row"].task(
+        query=", ".join(map(str, query)),
+        scores=Series(Number(score, ".1f") for score in scores),
+        weights=Series(Number(weight, ".3f") for weight in weights[:-1]),
+        read=Number(read, ".2f"),
         table=(
             (Message("token"), *_TOKENS),
             (Message("key"), *(f"({', '.join(map(str, key))})" for key in keys)),
@@ -43,19 +38,6 @@ def attention_row(draw: Random) -> Task:
             ),
             Field(Message("What is read, component 1, to one decimal"), read, tolerance=0.11),
         ),
-        hints=(
-            Message("Lesson 5 has the formula, lesson 11 says what the mask does to a score."),
-            Message(
-                "The scores are {scores}, the last one before the mask. Make that one −∞, then take the softmax.",
-                scores=Series(Number(score, ".1f") for score in scores),
-            ),
-        ),
-        why=Message(
-            "softmax of q · k / √4 over the three real tokens: {weights}; padding has weight 0 whatever its key is. "
-            "The weighted sum of the values is {read}.",
-            weights=Series(Number(weight, ".3f") for weight in weights[:-1]),
-            read=Number(read, ".2f"),
-        ),
     )
 
 
@@ -67,18 +49,13 @@ def parameters(draw: Random) -> Task:
     layer = 4 * (hidden * hidden + hidden) + 2 * 4 * hidden * hidden + 4 * hidden + hidden + 2 * 2 * hidden
     pooler = hidden * hidden + hidden
     mlm = hidden * hidden + hidden + 2 * hidden + vocabulary
-    named = {"hidden": hidden, "layers": layers, "heads": heads, "vocabulary": Number(vocabulary, ",d"),
-             "positions": positions}  # fmt: skip
-    return Task(
-        lesson=10,
-        prompt=(
-            Message(
-                "A BERT with hidden size {hidden}, {layers} layers, {heads} heads, a feed-forward network four times "
-                "as wide, {vocabulary} tokens, {positions} positions, 2 segments. All linear layers have a bias, each "
-                "LayerNorm a scale and a shift. Write integers.",
-                **named,
-            ),
-        ),
+    return PROSE["parameters"].task(
+        hidden=hidden,
+        layers=layers,
+        heads=heads,
+        vocabulary=Number(vocabulary, ",d"),
+        positions=positions,
+        layer=Number(layer, ",d"),
         fields=(
             Field(Message("Embeddings, with their LayerNorm"), embeddings),
             Field(Message("One encoder layer"), layer),
@@ -86,91 +63,33 @@ def parameters(draw: Random) -> Task:
             Field(Message("The MLM head adds, its decoder tied to the token embeddings"), mlm),
             Field(Message("Twice as many heads add"), 0),
         ),
-        hints=(
-            Message("Lesson 10 has the parts of a layer, lesson 14 a formula without biases."),
-            Message(
-                "A layer: four linear layers H → H, one H → 4H, one 4H → H, two LayerNorms. The head: one linear layer "
-                "H → H, a LayerNorm, and a bias for each token."
-            ),
-        ),
-        why=Message(
-            "With H = {hidden}: embeddings (V + P + 2) · H + 2H, a layer 12H² + 13H = {layer}, the pooler H² + H, the "
-            "MLM head H² + 3H + V. The heads share the same matrices: more of them are only smaller.",
-            hidden=hidden,
-            layer=Number(layer, ",d"),
-        ),
     )
-
-
-_STEPS = (
-    Message("Three linear maps of x: queries, keys and values"),
-    Message("Scores q · k / √d, and the padding mask"),
-    Message("Softmax over the keys"),
-    Message("Weighted sums of the values, all heads side by side through the output matrix"),
-    Message("Add x, then LayerNorm: this gives a"),
-    Message("W₁ makes a four times as wide; GELU"),
-    Message("W₂ makes it narrow again"),
-    Message("Add a, then LayerNorm: this gives y"),
-)
-_NOT_STEPS = (
-    Message("LayerNorm of x, before anything else"),
-    Message("A causal mask over the later tokens"),
-    Message("Softmax over the vocabulary"),
-)
 
 
 def encoder_order(draw: Random) -> Task:
     """Ask for the order of the parts of an encoder layer, post-norm, and for two shapes."""
-    parts = [*_STEPS, *_NOT_STEPS]
+    prose = PROSE["encoder_order"]
+    steps = prose.options("steps")
+    parts = [*steps, *prose.options("others")]
     draw.shuffle(parts)
     batch, tokens, heads = draw.choice((2, 4, 8)), draw.choice((16, 32, 64)), draw.choice((2, 3, 4, 6))
     hidden = heads * draw.choice((16, 32, 64))
-    return Task(
-        lesson=10,
-        prompt=(
-            Message(
-                "Put the parts of one encoder layer of BERT in order, from its input x to its output y. Three of the "
-                "parts offered do not belong there."
-            ),
-            Message(
-                "For the shapes: {batch} texts of {tokens} tokens, {heads} heads, hidden size {hidden}.",
-                batch=batch,
-                tokens=tokens,
-                heads=heads,
-                hidden=hidden,
-            ),
-        ),
+    return prose.task(
+        batch=batch,
+        tokens=tokens,
+        heads=heads,
+        hidden=hidden,
         fields=(
             *(
                 Field(Message("Part {number}", number=number), parts.index(step), tuple(parts))
-                for number, step in enumerate(_STEPS, 1)
+                for number, step in enumerate(steps, 1)
             ),
             Field(Message("The shape of the scores, sizes with blanks between"), f"{batch} {heads} {tokens} {tokens}"),
             Field(Message("The shape behind W₁"), f"{batch} {tokens} {4 * hidden}"),
         ),
-        hints=(
-            Message("Lesson 10. BERT is post-norm: where does that put LayerNorm?"),
-            Message("Attention first, with a sum and a LayerNorm; then the feed-forward network, with the same two."),
-        ),
-        why=Message(
-            "a = LayerNorm(x + SelfAttention(x)), y = LayerNorm(a + W₂ · GELU(W₁ · a)). LayerNorm before a part is "
-            "pre-norm (ModernBERT); a causal mask is GPT's; the softmax over the vocabulary is in the loss of the MLM "
-            "head. Scores: texts × heads × tokens × tokens."
-        ),
     )
 
 
-_READS = (
-    Message("the pooled vector of [CLS]"),
-    Message("the last hidden state of every token"),
-    Message("the last hidden states of the selected tokens only"),
-)
-_LOSSES = (
-    Message("cross-entropy over the classes"),
-    Message("binary cross-entropy, a sigmoid for each label"),
-    Message("mean squared error"),
-    Message("cross-entropy over the positions, once for the start and once for the end"),
-)
 _Counted = Callable[[int, int], int]
 #: Tasks with {n}, what their head reads, their loss, and the logits of a text of S tokens as a function of n and S.
 _TASKS: tuple[tuple[str, int, int, _Counted], ...] = (
@@ -188,39 +107,14 @@ def heads_and_losses(draw: Random) -> Task:
     of_text, of_tokens = draw.sample(_TASKS[:3], 2), draw.choice(_TASKS[3:])
     tokens, hidden = draw.choice((16, 32, 48, 64)), draw.choice((128, 256, 312))
     classes = draw.sample(range(3, 13), 3)
-    fields = []
+    prose, fields = PROSE["heads_and_losses"], list[Field]()
     for (text, reads, loss, logits), n in zip((*of_text, of_tokens), classes, strict=True):
         named = Message(text, n=n) if "{n}" in text else Message(text)
         fields += [
-            Field(Message("{task}: the head reads", task=named), reads, _READS),
-            Field(Message("{task}: the loss", task=named), loss, _LOSSES),
+            Field(Message("{task}: the head reads", task=named), reads, prose.options("reads")),
+            Field(Message("{task}: the loss", task=named), loss, prose.options("losses")),
             Field(Message("{task}: logits of one text", task=named), logits(n, tokens)),
         ]
     outputs = logits(n, 1)
     fields.append(Field(Message("Parameters of the last of these heads"), outputs * (hidden + 1)))
-    return Task(
-        lesson=6,
-        prompt=(
-            Message(
-                "Each text has {tokens} tokens, the hidden size is {hidden}. Each head is one linear layer with a "
-                "bias.",
-                tokens=tokens,
-                hidden=hidden,
-            ),
-        ),
-        fields=tuple(fields),
-        hints=(
-            Message("Lesson 6 has the head of a text, lesson 18 those of tags and answers."),
-            Message(
-                "Ask of each task: one output for the text, or one for every token? Exactly one class, several labels, "
-                "a number, or two positions? BIO has two tags for each kind, and O."
-            ),
-        ),
-        why=Message(
-            "One output for a text comes from the pooled `[CLS]`, outputs for tokens from their own last hidden "
-            "states. The last head has {outputs} outputs: {outputs} · ({hidden} + 1) parameters, whatever the length "
-            "of the text.",
-            outputs=outputs,
-            hidden=hidden,
-        ),
-    )
+    return prose.task(tokens=tokens, hidden=hidden, outputs=outputs, fields=fields)

@@ -1,7 +1,12 @@
 """What a task of the exam is made of, and how answers are marked. Knows no model and no page."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import ClassVar
+
+from pydantic import TypeAdapter
 
 from bertviz_lab.ui.languages import Message, Number
 
@@ -59,6 +64,47 @@ class Task:
     example: tuple[str, ...] = ()  # sentences that the task is about
     table: tuple[tuple[object, ...], ...] = ()  # a header, then rows
     curves: tuple[Curve, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prose:
+    """What texts.toml says of a task. Names in braces are values of the seed."""
+
+    TEXTS: ClassVar = ("title", "prompt", "hints", "why")
+
+    title: str
+    lesson: int
+    prompt: tuple[str, ...]
+    hints: tuple[str, str]
+    why: str
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what answers are chosen among, by its name
+
+    def options(self, name: str, **values: object) -> tuple[Message, ...]:
+        """Return the choices of a name."""
+        return tuple(Message(text, **values) for text in self.choices[name])
+
+    def task(
+        self,
+        *,
+        fields: Sequence[Field],
+        example: tuple[str, ...] = (),
+        table: tuple[tuple[object, ...], ...] = (),
+        curves: tuple[Curve, ...] = (),
+        **values: object,
+    ) -> Task:
+        """Return the task with the `values` of a seed in its texts."""
+
+        def told(*texts: str) -> tuple[Message, ...]:
+            return tuple(Message(text, **values) for text in texts)
+
+        prompt, (where, how), (why,) = told(*self.prompt), told(*self.hints), told(self.why)
+        return Task(self.lesson, prompt, tuple(fields), (where, how), why, example, table, curves)
+
+
+#: The texts of all tasks, in the order of the exam.
+PROSE = TypeAdapter(dict[str, Prose]).validate_python(
+    tomllib.loads((resources.files(__package__) / "texts.toml").read_text(encoding="utf-8"))
+)
 
 
 @dataclass(frozen=True)
