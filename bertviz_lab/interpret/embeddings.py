@@ -24,6 +24,8 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.checkpoints.sentence_transformers_files import POOLINGS, Pooling
 from bertviz_lab.training.finetuning.tasks.embeddings import pool
 
+_SHOWN = 80  # characters of a text in a sentence
+
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingSum:
@@ -270,7 +272,8 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
     if not positions:
         name = word.strip() or "(none)"
         advice = " (what is left of it: the text is longer than the model reads)" if encoding.dropped_a else ""
-        raise InputError(f"The word {name} is not in the sentence {text!r}{advice}: name a whole word as it is there.")
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise InputError(f"The word {name} is not in the sentence “{shown}”{advice}: name a whole word as it is there.")
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
     return np.stack([state[0, positions].float().mean(0).numpy() for state in states])
 

@@ -6,6 +6,7 @@ import { escapeRegExp, wordsIn } from './tokenizer.js';
 
 const MOST_SENTENCES = 20;
 const NEIGHBOURS = 10;
+const SHOWN = 80; // characters of a text in a sentence
 
 // ---- layers
 
@@ -141,9 +142,12 @@ function tokensOf(encoding, word) {
 async function pathOf(model, text, word) {
   const encoding = model.encode(text);
   const positions = tokensOf(encoding, word);
-  if (!positions.length)
-    throw new Error(`The word ${word.trim() || '(none)'} is not in the sentence '${text}'${encoding.dropped_a.length
+  if (!positions.length) {
+    const characters = [...text];
+    const shown = characters.length <= SHOWN ? text : `${characters.slice(0, SHOWN).join('')}…`;
+    throw new Error(`The word ${word.trim() || '(none)'} is not in the sentence “${shown}”${encoding.dropped_a.length
       ? ' (what is left of it: the text is longer than the model reads)' : ''}: name a whole word as it is there.`);
+  }
   const { hidden } = await model.run(encoding);
   return range(model.facts.layers + 1).map((layer) => {
     const rows = positions.map((at) => model.rowOf(hidden, layer, at));
