@@ -24,9 +24,9 @@ BIKES = "Leo has a blue bike, and Mia has a red bike."
 NO_LOG = Message("This copy of the lab has no training log of {model}, so there is nothing to compare.", model=ENGLISH)
 
 
-def word_probability(checkpoint: Checkpoint, text: str, word: str, *, causal: bool = False) -> float:
-    """Return the probability of a word in a masked token of a text."""
-    asked = interpret.fill_mask(checkpoint, text, 1, word=word, causal=causal).masks[0].asked
+def word_probability(checkpoint: Checkpoint, text: str, word: str, **options: Any) -> float:
+    """Return the probability of a word in a masked token of a text; `options` are those of `fill_mask`."""
+    asked = interpret.fill_mask(checkpoint, text, 1, word=word, **options).masks[0].asked
     assert asked is not None
     return asked.probability
 
@@ -298,8 +298,7 @@ def _copying(session: AppState) -> dict[str, str]:
         head_mask = np.ones(far.shape)
         for head in ablated:
             head_mask[head] = 0
-        asked = interpret.fill_mask(town, text, 1, word=word, head_mask=head_mask).masks[0].asked
-        return asked.probability if asked else 0.0
+        return word_probability(town, text, word, head_mask=head_mask)
 
     shares = {"far": far[copier], "before": before[neighbour]}
     shares |= {"whole": without(), "without": without(copier), "unhurt": without(neighbour)}

@@ -1,5 +1,6 @@
 """What lessons 9 to 12 and 14 say of the models, measured; see `claims`."""
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -148,28 +149,24 @@ class _Kept:
 
 def padding(session: AppState, lesson: Lesson) -> Finding:
     """Measure a prediction with padding after the text, with the attention mask and without it."""
-    import torch
-
     checkpoint = session.models.open(lesson.model)
     tokenizer = checkpoint.tokenizer
 
-    def probabilities(text: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        inputs = interpret.encode_inputs(checkpoint, text)
-        (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
-        filled = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=checkpoint.config.pad_token_id)
-        real = torch.nn.functional.pad(inputs.attention_mask, (0, _PADDING))
-        alone = mlm_probabilities(checkpoint, inputs.input_ids, inputs.attention_mask)
-        masked, unmasked = (mlm_probabilities(checkpoint, filled, seen) for seen in (real, torch.ones_like(real)))
-        return alone[mask], masked[mask], unmasked[mask]
+    def padded(text: str, token: str, is_seen: bool = True) -> "Tensor":
+        """Return the probabilities at [MASK] with tokens of one kind appended, which the mask admits or not."""
+        encoding, appended = tokenizer.encode(text), tokenizer.id(token)
+        assert appended is not None
+        (mask,) = encoding.mask_positions(tokenizer.mask_id)
+        seen = [1] * len(encoding) + [int(is_seen)] * _PADDING
+        return mlm_probabilities(checkpoint, [*encoding.ids, *[appended] * _PADDING], seen)[mask]
 
-    def appended(text: str, token: str) -> torch.Tensor:
-        """Return the probabilities at [MASK] with tokens of another kind appended, which the mask admits."""
-        inputs = interpret.encode_inputs(checkpoint, text)
-        (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
-        ids = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=tokenizer.id(token))
-        return mlm_probabilities(checkpoint, ids)[mask]
+    def probabilities(text: str) -> tuple["Tensor", "Tensor", "Tensor"]:
+        encoding = tokenizer.encode(text)
+        (mask,) = encoding.mask_positions(tokenizer.mask_id)
+        alone = mlm_probabilities(checkpoint, encoding.ids)[mask]
+        return alone, padded(text, "[PAD]", is_seen=False), padded(text, "[PAD]")
 
-    def moved(before: torch.Tensor, after: torch.Tensor) -> float:
+    def moved(before: "Tensor", after: "Tensor") -> float:
         """Return the probability that moves to other tokens (total variation distance)."""
         return float((after - before).clamp(min=0).sum())
 
@@ -185,7 +182,7 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
     fell, rose = (sum(sign * change > 0.002 for change in changes) for sign in (-1, 1))
     others = {
         token: fmean(
-            moved(found[0], appended(text, token))
+            moved(found[0], padded(text, token))
             for found, (text, _) in zip(measured, CASES["right_context"], strict=True)
         )
         for token in (".", "[SEP]")
@@ -203,8 +200,6 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
 
 def generation(session: AppState, lesson: Lesson) -> Finding:
     """Measure what a model writes by appending one [MASK] after another, and the value of the right context."""
-    import torch
-
     checkpoint = session.models.open(lesson.model)
     tokenizer = checkpoint.tokenizer
 
@@ -212,18 +207,9 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
         *ids, end = tokenizer.encode(start).ids
         begun = len(ids)
         for _ in range(_WRITTEN):
-            asked = torch.tensor([[*ids, tokenizer.mask_id, *after, end]])
+            asked = [*ids, tokenizer.mask_id, *after, end]
             ids.append(int(mlm_probabilities(checkpoint, asked)[len(ids)].argmax()))
         return [tokenizer.token(index) for index in ids[begun:]]
-
-    def log_probabilities(text: str, cut: bool) -> list[float]:
-        ids = list(tokenizer.encode(text).ids)
-        logs = []
-        for place in range(1, len(ids) - 1):
-            after = ids[-1:] if cut else ids[place + 1 :]
-            asked = torch.tensor([[*ids[:place], tokenizer.mask_id, *after]])
-            logs.append(float(mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
-        return logs
 
     def punctuation(tokens: Sequence[str]) -> float:
         return fmean(not token.strip("#").isalnum() for token in tokens)
@@ -233,8 +219,9 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
     stopped = [written(start, [stop]) for start in CASES["starts"]]
     held = [punctuation(tokens) > 0.5 for tokens in texts]
     lost, kept = (fmean(map(punctuation, found)) for found in (texts, stopped))
+    plain = [tokenizer.encode(text).ids for text in CASES["plain"]]
     both, left = (
-        float(torch.tensor([value for text in CASES["plain"] for value in log_probabilities(text, cut)]).mean().exp())
+        math.exp(fmean(value for ids in plain for value in log_probabilities(checkpoint, ids, cut=cut)))
         for cut in (False, True)
     )
     numbers = {"start": CASES["starts"][0], "written": " ".join(texts[0]), "both": percent(both), "left": percent(left),
@@ -279,13 +266,26 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars, *count_held(held), control)
 
 
-def mlm_probabilities(checkpoint: Checkpoint, ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
-    """Return the MLM probabilities of one text, (tokens, vocabulary)."""
+def log_probabilities(checkpoint: Checkpoint, ids: Sequence[int], *, cut: bool = False) -> list[float]:
+    """Return the log-probability of each token between the special ones, in nats, with [MASK] in its place alone.
+
+    `cut` leaves out what comes after it, but for the last token.
+    """
+    logs = []
+    for at in range(1, len(ids) - 1):
+        asked = [*ids[:at], checkpoint.tokenizer.mask_id, *(ids[-1:] if cut else ids[at + 1 :])]
+        logs.append(float(mlm_probabilities(checkpoint, asked)[at, ids[at]].log()))
+    return logs
+
+
+def mlm_probabilities(checkpoint: Checkpoint, ids: Sequence[int], seen: Sequence[int] | None = None) -> "Tensor":
+    """Return the MLM probabilities of one text, (tokens, vocabulary); `seen` is its attention mask."""
     import torch
 
     model: Any = checkpoint.model
-    mask = torch.ones_like(ids) if attention_mask is None else attention_mask
+    row = torch.tensor([ids])
+    mask = torch.ones_like(row) if seen is None else torch.tensor([seen])
     with torch.inference_mode():
-        out = model(input_ids=ids, attention_mask=mask, token_type_ids=torch.zeros_like(ids))
+        out = model(input_ids=row, attention_mask=mask, token_type_ids=torch.zeros_like(row))
         probabilities: Tensor = out.prediction_logits[0].float().softmax(-1)
     return probabilities

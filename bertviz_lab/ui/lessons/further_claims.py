@@ -13,7 +13,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
 from bertviz_lab.ui.lessons.claims import NO_LOG, count_held, only_choice, percent, percent_bars, word_probability
-from bertviz_lab.ui.lessons.encoder_claims import mlm_probabilities
+from bertviz_lab.ui.lessons.encoder_claims import log_probabilities, mlm_probabilities
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -148,12 +148,10 @@ def unmask(
 
     `order` sorts the masked positions by (position, highest probability); `at_once` fills all of them in one pass.
     """
-    import torch
-
     filled, tokenizer = list(ids), checkpoint.tokenizer
     special = [tokenizer.id(token) for token in ("[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]")]
     while left := [at for at, token in enumerate(filled) if token == tokenizer.mask_id]:
-        probabilities = mlm_probabilities(checkpoint, torch.tensor([filled])).clone()
+        probabilities = mlm_probabilities(checkpoint, filled).clone()
         probabilities[:, special] = 0
         best, guesses = probabilities.max(-1)
         chosen = left if at_once else [min(left, key=lambda at: order(at, float(best[at])))]
@@ -164,16 +162,8 @@ def unmask(
 
 def writing(session: AppState, lesson: Lesson) -> Finding:
     """Measure texts that are unmasked at once and step by step, and how many tokens come back by the mask rate."""
-    import torch
-
     checkpoint = session.models.open(lesson.model)
     tokenizer = checkpoint.tokenizer
-
-    def score(ids: Sequence[int]) -> float:
-        """Return the mean log-probability of each token given all others (pseudo-log-likelihood)."""
-        asked = [[*ids[:at], tokenizer.mask_id, *ids[at + 1 :]] for at in range(1, len(ids) - 1)]
-        found = [mlm_probabilities(checkpoint, torch.tensor([each])) for each in asked]
-        return fmean(float(each[at, ids[at]].log()) for at, each in enumerate(found, 1))
 
     def text(ids: Sequence[int]) -> str:
         return " ".join(map(tokenizer.token, ids[1:-1]))
@@ -187,7 +177,8 @@ def writing(session: AppState, lesson: Lesson) -> Finding:
         [unmask(checkpoint, ids, **how) for ids in begun]
         for how in ({"at_once": True}, {}, {"order": lambda at, _: at})
     )
-    scores = [list(map(score, found)) for found in (once, steps, left)]
+    # The mean log-probability of each token given all others (pseudo-log-likelihood).
+    scores = [[fmean(log_probabilities(checkpoint, ids)) for ids in found] for found in (once, steps, left)]
     rates = (15, 50, 100)
     recovered = {
         name: [_recovered(session.models.open(name), rate / 100) for rate in rates] for name in (lesson.model, TOWN)

@@ -7,6 +7,7 @@ from random import Random
 
 from bertviz_lab.ui.languages import Message, Number
 from bertviz_lab.ui.lazy import Checkpoint, interpret
+from bertviz_lab.ui.lessons.claims import word_probability
 from bertviz_lab.ui.lessons.exam.task import PROSE, Curve, Field, Task
 
 _EVALUATIONS = 8
@@ -122,9 +123,7 @@ def attribution(draw: Random, town: Checkpoint) -> Task:
     text = f"The {colour} {subject} at the {place} [MASK] {count} coins."
 
     def chance(old: str = "", new: str = "") -> float:
-        asked = interpret.fill_mask(town, text.replace(old, new) if old else text, 1, word="cost").masks[-1].asked
-        assert asked is not None
-        return asked.probability
+        return word_probability(town, text.replace(old, new), "cost")
 
     trace = interpret.trace_text(town, text)
     row = trace.attentions[:, :, trace.tokens.index("[MASK]")].mean((0, 1))
