@@ -56,7 +56,7 @@ def test_training_dynamics_are_those_of_the_lab_at_the_first_the_last_and_snapsh
         opening = history["opening"]
         assert opening["steps"] == [0, 2, 20]
         for step in opening["steps"]:
-            frame = json.loads(view.frame(state, **opening["question"], step=step))
+            frame = json.loads(view.QUESTIONS["frame"].ask(state, opening["question"] | {"step": step}))
             assert opening["frames"][step] == frame
 
 

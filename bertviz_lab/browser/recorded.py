@@ -106,7 +106,10 @@ def _lay_out(source: Path, model: Path, steps: Sequence[int], folder: Path) -> N
 
 def _scrubber(state: AppState, name: str, text_a: str, text_b: str, words: str) -> dict[str, Any]:
     opening = json.loads(view.opening(state, name, text_a, text_b, words))
-    frames = {step: json.loads(view.frame(state, **opening["question"], step=step)) for step in opening["steps"]}
+    frames = {
+        step: json.loads(view.QUESTIONS["frame"].ask(state, opening["question"] | {"step": step}))
+        for step in opening["steps"]
+    }
     return {"example": [text_a, text_b, words], "opening": opening | {"first": None, "frames": frames}}
 
 

@@ -62,8 +62,7 @@ class Corpora:
             texts, path, name = None, self._path(model, key), titles[corpus]
 
         def make() -> "CorpusIndex":
-            kept = interpret.CorpusIndex.load(path) if path else None
-            if kept is not None:
+            if kept := _loaded(path):
                 return kept
             read = texts if texts is not None else self._texts(model, visitor, corpus)
             operations = None if all_texts else _SECONDS_OF_WORK
@@ -100,9 +99,8 @@ class Corpora:
         path = self._path(run, key)
 
         def make() -> "CorpusIndex":
-            kept = interpret.CorpusIndex.load(path) if path else None
-            made = kept or interpret.index_corpus(checkpoint, texts, name=index.name, neurons=False)
-            return made if kept else self._keep(made, path)
+            kept = _loaded(path)
+            return kept or self._keep(interpret.index_corpus(checkpoint, texts, name=index.name, neurons=False), path)
 
         return self._indexes.get(key, make)
 
@@ -161,6 +159,10 @@ def held_out_texts(folder: Path, config: PretrainConfig, most: int) -> list[str]
 
     documents = (Document("", sentences(document)) for document in range(len(held_out)))
     return corpus_texts(documents, most)
+
+
+def _loaded(path: Path | None) -> "CorpusIndex | None":
+    return interpret.CorpusIndex.load(path) if path else None
 
 
 def _digest(*parts: object) -> str:

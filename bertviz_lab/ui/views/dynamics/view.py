@@ -24,9 +24,16 @@ _MOST_WATCHED = 6
 
 _NO_SNAPSHOTS = "No snapshots yet: pretrain a model in Train, and they appear here during training."
 
-#: Ids of the tokens that are tracked.
-Watched = Annotated[list[Index], Field(max_length=8)]
-Mapped = Annotated[list[Index], Field(max_length=60)]
+
+@dataclasses.dataclass(frozen=True)
+class Tracked(TrackedText):
+    """The same as a browser sends it back."""
+
+    run: Word
+    text_a: Text
+    text_b: Text
+    watched: Annotated[tuple[Index, ...], Field(max_length=8)] = ()
+    mapped: Annotated[tuple[Index, ...], Field(max_length=60)] = ()
 
 
 def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
@@ -67,7 +74,7 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     mapped: tuple[int, ...] = ()
     if analysis.losses is not None:
         mapped = interpret.related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
-    tracked = TrackedText(run, text_a, text_b, tuple(watched), mapped)
+    tracked = Tracked(run, text_a, text_b, tuple(watched), mapped)
     return opening_payload(
         analysis,
         question=dataclasses.asdict(tracked),
@@ -84,25 +91,22 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     )
 
 
-def frame(
-    state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, step: Index
-) -> Payload:
+def frame(state: AppState, asked: Tracked, step: Index) -> Payload:
     """Return what the snapshot of one step makes of the text."""
-    return state.snapshots.frame(_tracked(state, run, text_a, text_b, watched, mapped), step)
+    _check_tracked(state, asked)
+    return state.snapshots.frame(asked, step)
 
 
-def news(
-    state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, last: Index
-) -> Payload:
+def news(state: AppState, asked: Tracked, last: Index) -> Payload:
     """Return what has happened to a run since its step `last`; {"message"} where it is gone."""
     try:
-        tracked = _tracked(state, run, text_a, text_b, watched, mapped)
-        steps = state.snapshots.reader(run).steps()
+        _check_tracked(state, asked)
+        steps = state.snapshots.reader(asked.run).steps()
         if not steps:
             raise InputError("This run has no snapshots any more; choose another training run.")
-        body = progress_body(steps, state.snapshots.curve(run), state.snapshots.is_live(run))
-        if steps[-1] != last and mapped:
-            body["plane"] = state.snapshots.plane(tracked, steps[-1])
+        body = progress_body(steps, state.snapshots.curve(asked.run), state.snapshots.is_live(asked.run))
+        if steps[-1] != last and asked.mapped:
+            body["plane"] = state.snapshots.plane(asked, steps[-1])
         return to_json(body)
     except InputError as error:  # nobody needs to ask again
         return message_payload(str(error))
@@ -138,12 +142,11 @@ def token_ids(checkpoint: Any, words: str) -> list[int]:
     return list(dict.fromkeys(single_token(checkpoint, name) for name in names))
 
 
-def _tracked(state: AppState, run: str, text_a: str, text_b: str, watched: list[int], mapped: list[int]) -> TrackedText:
-    """Return the question as `opening` wrote it. Raises `InputError` for tokens that the model does not have."""
-    size = state.snapshots.reader(run).config.vocab_size
-    if any(token >= size for token in (*watched, *mapped)):
+def _check_tracked(state: AppState, tracked: TrackedText) -> None:
+    """Raise `InputError` for tokens that the model does not have: `opening` wrote those that it has."""
+    size = state.snapshots.reader(tracked.run).config.vocab_size
+    if any(token >= size for token in (*tracked.watched, *tracked.mapped)):
         raise InputError("The tracked words are not in this model's vocabulary; press Show again.")
-    return TrackedText(run, text_a, text_b, tuple(watched), tuple(mapped))
 
 
 def _refuse_long(checkpoint: Any, text_a: str, text_b: str) -> None:

@@ -28,18 +28,14 @@ def similarity(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
     """Return the cosine of each pair of sentences."""
-    lines = lines or sentences(state, visitor, model, text_a, text_b)
-    compared = _compare(state, model, lines, pooling)
-    return figure("similarity", texts=compared.texts, products=compared.products)
+    return _compared("similarity", state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
 
 
 def sentence_map(
     state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
     """Return the sentences in the plane of their first two principal components."""
-    lines = lines or sentences(state, visitor, model, text_a, text_b)
-    compared = _compare(state, model, lines, pooling)
-    return figure("sentence_map", texts=compared.texts, products=compared.products)
+    return _compared("sentence_map", state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
 
 
 def token_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> str:
@@ -82,13 +78,15 @@ def contexts(
     return {"text_a": text_a, "text_b": text_b, "word": compared.word, "similarity": similarity_by_layer, "path": path}
 
 
-def _compare(state: AppState, model: str, lines: str, pooling: Pooling) -> Any:
+def _compared(name: str, state: AppState, model: str, lines: str, pooling: Pooling) -> Payload:
+    """Return the figure `name` of all pairs of sentences, one per line."""
     texts = [line.strip() for line in lines.splitlines() if line.strip()]
     if not texts:
         raise InputError("Type some sentences, one per line.")
     if len(texts) > _MOST_SENTENCES:
         raise InputError(f"{len(texts)} sentences are too many: keep {_MOST_SENTENCES}.")
-    return interpret.similarity(state.models.open(model), texts, pooling=None if pooling == "auto" else pooling)
+    compared = interpret.similarity(state.models.open(model), texts, pooling=None if pooling == "auto" else pooling)
+    return figure(name, texts=compared.texts, products=compared.products)
 
 
 def _longest_common_word(text_a: str, text_b: str) -> str:

@@ -32,6 +32,38 @@ class Masking:
     seed: Annotated[int, Field(ge=0, lt=2**31)]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The input of Explore, and how it is masked."""
+
+    model: ModelName
+    text_a: Text
+    text_b: Text
+    settings: Masking
+
+    def opened(self, state: AppState) -> tuple[Checkpoint, dict[str, Any]]:
+        """Return the model, and what the functions of masking are called with. Raises `InputError`."""
+        from bertviz_lab.data.pretraining.batches import masking_rule
+
+        settings = self.settings
+        if settings.mask + settings.random > 100:
+            raise InputError(
+                f"{settings.mask:.0f} percent [MASK] and {settings.random:.0f} percent random tokens exceed 100 "
+                "percent: lower one of them."
+            )
+        checkpoint = state.models.open(self.model)
+        rule = masking_rule(
+            checkpoint.tokenizer,
+            settings.rate / 100,
+            settings.unit == "words",
+            settings.unit == "spans",
+            mask_share=settings.mask / 100,
+            random_share=settings.random / 100,
+        )
+        given = {"tokenizer": checkpoint.tokenizer, "text_a": self.text_a, "text_b": self.text_b}
+        return checkpoint, given | {"seed": settings.seed, "rule": rule, "max_length": checkpoint.max_length}
+
+
 def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Return pieces, ids, segments, positions and attention mask."""
     checkpoint = state.models.open(model)
@@ -56,70 +88,37 @@ def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
     return figure("word_splits", **splits_body(words, tokenizer.algorithm, unknown))
 
 
-def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
+def masking(state: AppState, asked: Asked) -> Payload:
     """Return one draw: what the model is given, and what it has to predict."""
-    _, given = _asked(state, model, text_a, text_b, settings)
+    _, given = asked.opened(state)
     rule = given["rule"]
     shares = {"mask_share": rule.mask_share, "random_share": rule.random_share}
     masked = interpret.mask_text(**given)
     return figure("masking", mask_probability=rule.probability, **shares, **vars(masked))
 
 
-def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
+def loss(state: AppState, asked: Asked) -> Payload:
     """Return the MLM loss at each selected position."""
-    checkpoint, given = _asked(state, model, text_a, text_b, settings)
+    checkpoint, given = asked.opened(state)
     masked = interpret.mask_text(**given)
     losses = interpret.masked_loss(checkpoint, masked)
     return figure("masked_loss", positions=losses.positions, **vars(masked))
 
 
-def statistics(
-    state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
-) -> Payload:
+def statistics(state: AppState, asked: Asked, draws: Draws) -> Payload:
     """Return the outcomes of masking the text many times, next to those that the rule predicts."""
-    _, given = _asked(state, model, text_a, text_b, settings)
+    _, given = asked.opened(state)
     counts = interpret.masking_statistics(**given, draws=int(draws), on_progress=report_progress)
     return figure("masking_statistics", draws=counts.draws, chosen=counts.chosen, outcomes=counts.outcomes)
 
 
-def epochs(
-    state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
-    settings: Masking,
-    masks: Literal["dynamic", "static"],
-) -> Payload:
+def epochs(state: AppState, asked: Asked, masks: Literal["dynamic", "static"]) -> Payload:
     """Return what is masked in the first epochs of a training."""
     static = masks == "static"
-    _, given = _asked(state, model, text_a, text_b, settings)
+    _, given = asked.opened(state)
     masked_texts = interpret.mask_epochs(**given, epochs=_EPOCHS, repeat_after=_STATIC_SETS if static else None)
     tokens_of_text, outcomes = masked_texts[0].encoding.tokens, [masked.outcomes for masked in masked_texts]
     return figure("mask_epochs", tokens=tokens_of_text, epochs=outcomes, static=static)
-
-
-def _asked(
-    state: AppState, model: str, text_a: str, text_b: str, settings: Masking
-) -> tuple[Checkpoint, dict[str, Any]]:
-    """Return the model, and what the functions of masking are called with."""
-    from bertviz_lab.data.pretraining.batches import masking_rule
-
-    if settings.mask + settings.random > 100:
-        raise InputError(
-            f"{settings.mask:.0f} percent [MASK] and {settings.random:.0f} percent random tokens exceed 100 percent: "
-            "lower one of them."
-        )
-    checkpoint = state.models.open(model)
-    rule = masking_rule(
-        checkpoint.tokenizer,
-        settings.rate / 100,
-        settings.unit == "words",
-        settings.unit == "spans",
-        mask_share=settings.mask / 100,
-        random_share=settings.random / 100,
-    )
-    given = {"tokenizer": checkpoint.tokenizer, "text_a": text_a, "text_b": text_b, "seed": settings.seed}
-    return checkpoint, given | {"rule": rule, "max_length": checkpoint.max_length}
 
 
 QUESTIONS = questions(tokens, split, masking, loss, epochs, slow=[statistics])
