@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -200,9 +201,5 @@ def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
     half of each layer's output (section 3).
     """
     mixing = attentions.astype(np.float64).mean(1)
-    flow = np.eye(mixing.shape[-1])
-    steps = []
-    for layer in (mixing + np.eye(mixing.shape[-1])) / 2:
-        flow = layer @ flow
-        steps.append(flow)
-    return np.stack(steps)
+    layers = (mixing + np.eye(mixing.shape[-1])) / 2
+    return np.stack([*accumulate(layers, lambda flow, layer: layer @ flow)])

@@ -13,9 +13,9 @@ from bertviz_lab.interpret.comparison import untrained
 from bertviz_lab.interpret.corpora.corpus_index import CorpusIndex
 from bertviz_lab.interpret.corpora.corpus_search import HeadSearch, find_heads, head_roles
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
-from bertviz_lab.interpret.inputs import OnProgress, encode_inputs, nothing
+from bertviz_lab.interpret.inputs import OnProgress, nothing
 from bertviz_lab.interpret.layers import LogitLens, logit_lens
-from bertviz_lab.interpret.targets import Target, check_target, choose_target, class_scores
+from bertviz_lab.interpret.targets import Target, class_scores, inputs_and_target
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
@@ -78,8 +78,7 @@ def measure_findings(
 
     Raises `InputError` as these methods do.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b)
-    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
+    inputs, target = inputs_and_target(checkpoint, text_a, text_b, target)
     patching = patching or patch_activations(checkpoint, text_a, text_b, target=target)
     on_progress(0.3)
     gradients = attribute(checkpoint, text_a, text_b, target=target)

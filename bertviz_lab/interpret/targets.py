@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, head_mask_for, single_token
+from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, encode_inputs, head_mask_for, single_token
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -215,6 +215,17 @@ def check_target(checkpoint: Checkpoint, inputs: ModelInputs, target: Target) ->
     if target.against:
         check_target(checkpoint, inputs, target.against)
     return target
+
+
+def inputs_and_target(
+    checkpoint: Checkpoint, text_a: str, text_b: str | None, target: Target | None
+) -> tuple[ModelInputs, Target]:
+    """Return the inputs of a text and the target in it, by default the most probable token of the first [MASK].
+
+    Raises `InputError` as `check_target` and `choose_target` do.
+    """
+    inputs = encode_inputs(checkpoint, text_a, text_b)
+    return inputs, check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
 
 
 def is_multi_label(checkpoint: Checkpoint) -> bool:

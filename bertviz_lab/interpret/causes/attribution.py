@@ -29,7 +29,7 @@ from bertviz_lab.interpret.inputs import (
     part_of,
     variants_per_batch,
 )
-from bertviz_lab.interpret.targets import Target, check_target, choose_target, final_vectors
+from bertviz_lab.interpret.targets import Target, check_target, choose_target, final_vectors, inputs_and_target
 from bertviz_lab.interpret.token_labels import answer_question
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
@@ -226,8 +226,7 @@ def ablate_heads(
     `on_progress` is called with the share that is done. Raises `InputError` for a target of another text or model, and
     as `choose_target` does.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b)
-    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
+    inputs, target = inputs_and_target(checkpoint, text_a, text_b, target)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     check_passes(checkpoint, len(inputs.encoding), (layers + 1) * (heads + 1) / 2, "Head ablation")
     model, place, length = backbone(checkpoint), target.read_position, len(inputs.encoding)

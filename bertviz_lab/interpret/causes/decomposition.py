@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import analysis, backbone, encode_inputs
-from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, is_answer
+from bertviz_lab.interpret.inputs import analysis, backbone
+from bertviz_lab.interpret.targets import Target, head_logits, inputs_and_target, is_answer
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -56,8 +56,7 @@ def decompose_logit(
     direct contributions; what tokens contribute through earlier layers is counted where a head reads it. Raises
     `InputError` as `choose_target` does, and for a classifier that reads the mean of all tokens.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b)
-    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
+    inputs, target = inputs_and_target(checkpoint, text_a, text_b, target)
     if target.reads_all:
         raise InputError("This classifier reads the mean of all tokens: only a head that reads one is decomposed.")
     model: Any = backbone(checkpoint)

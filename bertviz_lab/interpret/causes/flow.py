@@ -6,6 +6,7 @@ zeroing measures all of them (Mohebbi et al. 2023); the two decompositions leave
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -41,10 +42,7 @@ class InformationFlow:
         layers = self.contributions[method]
         if method == "attention":
             return rollout(layers[:, None])
-        steps = [layers[0]]
-        for layer in layers[1:]:
-            steps.append(layer @ steps[-1])
-        return np.stack(steps)
+        return np.stack([*accumulate(layers, lambda flow, layer: layer @ flow)])
 
     def paths(self, method: FlowMethod, position: int) -> NDArray[np.float64]:
         """Return how much of a position's final state takes each edge, (layers, tokens, tokens).

@@ -34,9 +34,9 @@ from bertviz_lab.interpret.inputs import (
 from bertviz_lab.interpret.targets import (
     Target,
     check_target,
-    choose_target,
     final_vectors,
     head_logits,
+    inputs_and_target,
     scores_of_vectors,
     target_kinds,
 )
@@ -91,8 +91,7 @@ def propose_corruption(
     Raises `InputError` for a position without a token of the text, a word that is not one token, and as `choose_target`
     does.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b)
-    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
+    inputs, target = inputs_and_target(checkpoint, text_a, text_b, target)
     changeable = inputs.encoding.unmasked_positions(checkpoint.tokenizer.mask_id)
     if not changeable:
         raise InputError("The text has no token that could be changed: type a word beside the one to predict.")
@@ -282,8 +281,7 @@ def patch_activations(
     of `propose_corruption`. `on_progress` is called with the share that is done. Raises `InputError` for more than a
     question may take, and as `choose_target` and `propose_corruption` do.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b)
-    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
+    inputs, target = inputs_and_target(checkpoint, text_a, text_b, target)
     corruption = corruption or propose_corruption(checkpoint, text_a, text_b, target=target)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     length = len(inputs.encoding)

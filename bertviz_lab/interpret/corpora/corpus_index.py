@@ -117,19 +117,29 @@ def index_corpus(
     which halves the time: shares then differ from those of fp32 by up to 0.002, and the weights of examples by 0.02.
     `on_progress` is called with the share that is done. Raises `InputError` where no text has two tokens.
     """
-    reader = _Texts(checkpoint, texts, min(operations or np.inf, checkpoint.limits.operations))
     config = checkpoint.config
+    texts = texts[:: max(1, -(-len(texts) // MOST_TEXTS))]
+    rows = corpus_rows(checkpoint, texts)
+    usable = [at for at, row in enumerate(rows) if len(row) > 3]
+    cost = sum(forward_operations(config, len(rows[at])) for at in usable)
+    usable = usable[:: max(1, int(np.ceil(cost / min(operations or np.inf, checkpoint.limits.operations))))]
+    if not usable:
+        raise InputError("The corpus needs a text of at least two tokens.")
+    rows = [rows[at] for at in usable]
+    batches = same_length(rows)
     layers = [_Layer(config.num_attention_heads, neurons) for _ in range(config.num_hidden_layers)]
     half = config.hidden_size >= _WIDE and cpu_multiplies_bf16()
     with torch.autocast("cpu", torch.bfloat16, enabled=half):
-        for done, (batch, ids_BL) in enumerate(reader.batches()):
+        for done, batch in enumerate(batches):
+            ids_BL = torch.tensor([rows[at] for at in batch])
             for layer, trace in zip(layers, traces(checkpoint, ids_BL), strict=True):
-                layer.add(batch, ids_BL, trace)
-            on_progress((done + 1) / len(reader.parts))
+                layer.add(torch.tensor(batch), ids_BL, trace)
+            on_progress((done + 1) / len(batches))
     columns = [layer.results() for layer in layers]
     metrics = {metric: np.stack([column[0][metric] for column in columns]) for metric in columns[0][0]}
     arrays = {key: np.stack([column[1][key] for column in columns]) for key in columns[0][1]}
-    return CorpusIndex(name, reader.texts, reader.tokens, metrics, **arrays)
+    tokens = sum(len(row) - 2 for row in rows)
+    return CorpusIndex(name, tuple(texts[at] for at in usable), tokens, metrics, **arrays)
 
 
 def traces(checkpoint: Checkpoint, ids_BL: Tensor) -> Iterator[LayerTrace]:
@@ -139,28 +149,6 @@ def traces(checkpoint: Checkpoint, ids_BL: Tensor) -> Iterator[LayerTrace]:
     for _, trace in model.encoder(model.embeddings(ids_BL), attn_mask, output_trace=True):
         assert trace is not None
         yield trace
-
-
-class _Texts:
-    """The texts that are indexed, as ids with special tokens, and the batches that they are read in."""
-
-    def __init__(self, checkpoint: Checkpoint, texts: Sequence[str], operations: float) -> None:
-        texts = texts[:: max(1, -(-len(texts) // MOST_TEXTS))]
-        rows = corpus_rows(checkpoint, texts)
-        usable = [at for at, row in enumerate(rows) if len(row) > 3]
-        cost = sum(forward_operations(checkpoint.config, len(rows[at])) for at in usable)
-        usable = usable[:: max(1, int(np.ceil(cost / operations)))]
-        if not usable:
-            raise InputError("The corpus needs a text of at least two tokens.")
-        self.texts = tuple(texts[at] for at in usable)
-        self.rows = [rows[at] for at in usable]
-        self.tokens = sum(len(row) - 2 for row in self.rows)
-        self.parts = same_length(self.rows)
-
-    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the indices of some texts of one length, (texts,), and their ids, (texts, tokens)."""
-        for part in self.parts:
-            yield torch.tensor(part), torch.tensor([self.rows[at] for at in part])
 
 
 def corpus_rows(checkpoint: Checkpoint, texts: Sequence[str]) -> list[list[int]]:

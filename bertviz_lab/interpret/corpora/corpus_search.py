@@ -14,7 +14,7 @@ from bertviz_lab.interpret.attention import trace_text
 from bertviz_lab.interpret.corpora.corpus_index import REACH, CorpusIndex, corpus_rows, same_length, traces
 from bertviz_lab.interpret.embeddings import nearest_tokens
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, encode_inputs, nothing
-from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head, target_kinds
+from bertviz_lab.interpret.targets import choose_target, head_logits, target_kinds
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _ALIKE = 8  # nearest word embeddings of a token that count as tokens like it
@@ -73,13 +73,14 @@ def find_heads(
 
     Raises `InputError` for positions that are not there, [MASK] as `key`, and without a pair in the corpus.
     """
-    tokenizer, encoding = checkpoint.tokenizer, encode_inputs(checkpoint, text_a, text_b).encoding
+    inputs = encode_inputs(checkpoint, text_a, text_b)
+    tokenizer, encoding = checkpoint.tokenizer, inputs.encoding
     if not (0 <= query < len(encoding) and 0 <= key < len(encoding)) or query == key:
         raise InputError("Choose two different tokens of the text.")
     if encoding.ids[key] == tokenizer.mask_id:
         raise InputError("The token attended to must not be masked: the corpus has no [MASK].")
     is_masked = encoding.ids[query] == tokenizer.mask_id
-    query_id = _predicted(checkpoint, text_a, text_b, query) if is_masked else encoding.ids[query]
+    query_id = choose_target(checkpoint, inputs, position=query).index if is_masked else encoding.ids[query]
     key_id = encoding.ids[key]
     repeats = query_id == key_id
     queries, keys = (_alike(checkpoint, token) for token in (query_id, key_id))
@@ -129,12 +130,6 @@ def find_heads(
         expected,
         largest.mean(0),
     )
-
-
-def _predicted(checkpoint: Checkpoint, text_a: str, text_b: str | None, position: int) -> int:
-    model = require_head(checkpoint, "token")
-    vectors = final_vectors(checkpoint, position, encode_inputs(checkpoint, text_a, text_b).arguments())
-    return int(head_logits(model, "token", vectors)[0].argmax())
 
 
 def _alike(checkpoint: Checkpoint, token_id: int) -> list[int]:
@@ -207,7 +202,9 @@ def promoted_tokens(
     backbone_, tokenizer = backbone(checkpoint), checkpoint.tokenizer
     module: Any = backbone_.encoder.layers[layer]
     changes = []
-    for text, position, _ in _examples(index.neurons[layer, neuron]):
+    for text, position, _ in index.neurons[layer, neuron].tolist():
+        if text < 0:  # no example
+            continue
         row = torch.tensor(corpus_rows(checkpoint, [index.texts[text]]))
         trace = next(islice(traces(checkpoint, row), layer, None))
         write_D = trace.intermediate_output[0, position, neuron] * module.output.weight[:, neuron]
@@ -224,8 +221,3 @@ def promoted_tokens(
 
     is_last = layer == checkpoint.config.num_hidden_layers - 1
     return PromotedTokens(named(order[:top_k]), named(order[::-1][:top_k]), is_last)
-
-
-def _examples(array: NDArray[np.void]) -> list[tuple[int, ...]]:
-    """Return the examples in one row of an index, without the empty ones."""
-    return [tuple(row.tolist()) for row in array if row["text"] >= 0]

@@ -73,9 +73,7 @@ class Results:
         """Scores per class, per word label or per entity type (BIO labels); None for other tasks."""
         if self.task == "tokens" and not marks_entities(self.labels):
             return self.words_report
-        report: metrics.ClassificationReport | metrics.MultiLabelReport | EntityReport | None
-        report = self._task.report(self.examples, self.predictions)
-        return report
+        return self._task.report(self.examples, self.predictions)
 
     @cached_property
     def words_report(self) -> metrics.ClassificationReport:

@@ -23,8 +23,8 @@ from torch.autograd import forward_ad
 
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, encode_inputs, forward_operations, nothing, part_of
-from bertviz_lab.interpret.targets import Target, check_target, choose_target, final_vectors, require_head
+from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, forward_operations, nothing, part_of
+from bertviz_lab.interpret.targets import Target, final_vectors, inputs_and_target, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -90,8 +90,7 @@ def training_influence(
         raise InputError("Influence needs snapshots of a run and the sentences that it was trained on.")
     last = open_snapshot(steps[-1])
     require_head(last, "token")
-    inputs = encode_inputs(last, text_a, text_b)
-    target = check_target(last, inputs, target) if target else choose_target(last, inputs)
+    inputs, target = inputs_and_target(last, text_a, text_b, target)
     if target.kind != "token":
         raise InputError("Training sentences are ranked for the prediction of a masked token.")
 

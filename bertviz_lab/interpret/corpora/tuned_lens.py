@@ -9,13 +9,13 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -89,14 +89,10 @@ class TunedLens:
                 return None
             with safe_open(folder / LENS_FOLDER / _FILE, "pt") as file:
                 weights, biases = (file.get_tensor(name).float() for name in ("weights", "biases"))
-            fit = about["fit"]
-            return cls(weights, biases, about["fingerprint"], LensFit(**_tuples(fit)) if fit else None)
+            fit = about["fit"] and TypeAdapter(LensFit).validate_python(about["fit"])
+            return cls(weights, biases, about["fingerprint"], fit)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError):
             return None
-
-
-def _tuples(body: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
 
 
 def fingerprint(checkpoint: Checkpoint) -> str:
@@ -157,14 +153,8 @@ def fit_tuned_lens(
             optimizer.step()
             on_progress(0.3 + 0.7 * (step + 1) / steps)
     tuned = TunedLens(weights.detach(), biases.detach(), lens.fingerprint)
-    fit = LensFit(
-        as_logit_lens,
-        _divergences(checkpoint, tuned, kept),
-        len(training[0]),
-        measured,
-        round(time.perf_counter() - began, 1),
-    )
-    return TunedLens(tuned.weights, tuned.biases, tuned.fingerprint, fit)
+    divergences, seconds = _divergences(checkpoint, tuned, kept), round(time.perf_counter() - began, 1)
+    return replace(tuned, fit=LensFit(as_logit_lens, divergences, len(training[0]), measured, seconds))
 
 
 def _kl(wanted_BV: Tensor, logits_BV: Tensor) -> Tensor:
