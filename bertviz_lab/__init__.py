@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 # two cores run thirty times slower than one alone. Shorter waits cost a tenth of the speed alone, and leave two
 # trainings two fifths of it each.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# oneDNN compiles a kernel for every shape of bf16 matrices, and keeps 1024 by default: 160 MB of a run whose batches
+# differ in length. As many as a step has are enough, and no slower.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 if TYPE_CHECKING:
     from bertviz_lab import interpret, show

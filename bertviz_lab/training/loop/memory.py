@@ -37,6 +37,7 @@ from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, local_processes
 
 _PROCESS = 470 * 2**20  # with what reading a text leaves, about 100 MB after 50 MB of it
+_KERNELS = 200 * 2**20  # that oneDNN compiles for products of bf16 matrices, with their buffers
 _SLACK = 1.1  # for memory that the allocator keeps
 
 
@@ -116,7 +117,7 @@ def training_memory(
     peaks = [(moment, train_bytes) for moment in backward]
     peaks += [(update, 0), ((forward, evaluation.logits), eval_bytes)]
     step_bytes, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
-    process = _PROCESS if device == "cpu" else 0
+    process = (_PROCESS + (_KERNELS if half else 0)) if device == "cpu" else 0
     return MemoryEstimate(process, persistent, int(_SLACK * step_bytes), int(_SLACK * predictions))
 
 
