@@ -1,18 +1,15 @@
 """Peak memory of a run, beside the estimate made before it starts; one process per shape."""
 
-import itertools
 import json
-import random
-import string
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.corpus import find_text, learnt_tokenizer
 from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.pretraining.setup import estimate_memory
 from bertviz_lab.training.runs.events import RunStarted
@@ -20,6 +17,7 @@ from bertviz_lab.training.runs.events import RunStarted
 #: vocabulary, and what is set other than the `lab` recipe's defaults
 CASES: tuple[tuple[int, dict[str, Any]], ...] = (
     (8192, {"preset": "tiny"}),
+    (8192, {"preset": "tiny", "precision": "bf16"}),
     (8192, {"preset": "mini"}),
     (8192, {"preset": "mini", "causal_share": 0.0}),
     (8192, {"preset": "mini", "precision": "bf16"}),
@@ -33,23 +31,13 @@ CASES: tuple[tuple[int, dict[str, Any]], ...] = (
 )
 
 
-def write_text(folder: Path, vocab_size: int) -> dict[str, Any]:
-    """A text of as many different words as the vocabulary has, and a tokenizer that knows them."""
-    words = ["".join(letters) for letters in itertools.product(string.ascii_lowercase, repeat=4)][: vocab_size - 5]
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    Tokenizer.from_vocab(folder / "vocab.txt").save(folder / "tokenizer")
-    rng = random.Random(0)
-    documents = ["\n".join(" ".join(rng.choices(words, k=14)) for _ in range(60)) for _ in range(400)]
-    (folder / "text.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
-    return {"corpus": (str(folder / "text.txt"),), "documents": "blank-line", "tokenizer": str(folder / "tokenizer")}
-
-
 def run(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
-    """Train a few steps in this process; megabytes."""
+    """Train in this process, long enough for batches of all lengths; megabytes."""
+    text = find_text().train
     with tempfile.TemporaryDirectory() as name:
-        text = write_text(Path(name), vocab_size)
-        config = PretrainConfig(**{"steps": 6, "precision": "fp32", **text, **changes})
+        learnt_tokenizer(text, vocab_size).save(Path(name) / "tokenizer")
+        options = {"corpus": (str(text),), "tokenizer": f"{name}/tokenizer", "steps": 40, "precision": "fp32"}
+        config = PretrainConfig(**options | changes)
         for event in pretrain(config, Path(name) / "run"):
             if isinstance(event, RunStarted):
                 needed = estimate_memory(config.model_config(vocab_size), config, event.precision, device=event.device)
