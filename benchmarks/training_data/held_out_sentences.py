@@ -28,6 +28,11 @@ def write_sentences(path: Path) -> None:
     _write(path, _split()[1])
 
 
+def held_out_sentences() -> list[str]:
+    """Their texts."""
+    return [text for text, _ in _split()[1]]
+
+
 @cache
 def _split() -> tuple[list[list[str]], list[list[str]]]:
     with (data_folder() / "sst2_glue" / "train.tsv").open(encoding="utf-8", newline="") as file:

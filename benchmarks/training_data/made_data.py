@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.cloze_questions import write_cloze_questions
 from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write_near_pairs, write_scored_pairs
+from benchmarks.training_data.film_reviews import write_film_reviews, write_review_sentences
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
 from benchmarks.training_data.named_entities import write_mixed_entities, write_silver_entities
 from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
@@ -39,6 +40,8 @@ MADE = (
     MadeData("{short_questions}", "short-questions.json", write_short_questions),
     MadeData("{questions}", "questions.json", write_questions),
     MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
+    MadeData("{film_reviews}", "film-reviews.txt", write_film_reviews),
+    MadeData("{review_sentences}", "review-sentences.tsv", write_review_sentences),
     MadeData("{sst2_phrases}", "sst2-phrases.tsv", write_phrases),
     MadeData("{sst2_sentences}", "sst2-held-out.tsv", write_sentences),
 )

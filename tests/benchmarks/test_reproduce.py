@@ -11,6 +11,7 @@ import torch
 
 from benchmarks import reproduce
 from benchmarks.reproduce import averaged, pack, score, train
+from benchmarks.training_data import film_reviews, held_out_sentences
 from benchmarks.training_data.town_questions import lines_of, write_questions
 from bertviz_lab import load_checkpoint
 from bertviz_lab.data.samples.task_samples import sample_path
@@ -115,3 +116,38 @@ def test_the_files_that_ship_are_what_the_program_writes() -> None:
     assert held == lines_of(write_questions(count=100, held_out=True))
     with pytest.raises(InputError, match='has no part "held-out"'):
         sample_path("topics:held-out")
+
+
+@pytest.fixture
+def reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of data with two reviews, one of which has a sentence that is scored."""
+    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path))
+    monkeypatch.setattr(held_out_sentences, "_HELD_OUT", 1)
+    monkeypatch.setattr(film_reviews, "_SENTENCES", 2)
+    files = {
+        "sst2_glue/train.tsv": "sentence\tlabel\na film that nobody will forget \t1\n",
+        "sst2_glue/dev.tsv": "sentence\tlabel\nit 's a dull and endless story . \t0\n",
+        "sst2_glue/test.tsv": "index\tsentence\n0\twhat a waste of time !\n",
+        "aclImdb/train/pos/0_9.txt": "I liked the first half.<br /><br />The second one is better.",
+        "aclImdb/train/neg/0_2.txt": "It's a dull and endless story. I left before the end.",
+        "aclImdb/test/neg/0_1.txt": "A FILM THAT NOBODY WILL FORGET!",
+        "aclImdb/train/unsup/0_0.txt": "It has no label.",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for module, name in ((film_reviews, "_tested"), (held_out_sentences, "_split")):
+        monkeypatch.setattr(module, name, getattr(module, name).__wrapped__)  # other data was read before
+    return tmp_path
+
+
+def test_no_review_with_a_sentence_that_is_scored_is_read(reviews: Path) -> None:
+    film_reviews.write_film_reviews(reviews / "text.txt")
+    text = (reviews / "text.txt").read_text(encoding="utf-8")
+    assert text == "I liked the first half. The second one is better.\n\nIt has no label.\n"
+
+
+def test_sentences_have_the_label_of_their_review(reviews: Path) -> None:
+    film_reviews.write_review_sentences(reviews / "sentences.tsv")
+    rows = (reviews / "sentences.tsv").read_text(encoding="utf-8").splitlines()
+    assert sorted(rows) == ["I liked the first half.\t1", "The second one is better.\t1", "sentence\tlabel"]
