@@ -20,8 +20,9 @@ from bertviz_lab.config.finetune import GRIDS, METRIC_NAMES, RANDOM, RATE_FACTOR
 from bertviz_lab.data.examples import LabelledText, Question, RelatedTexts
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
-from bertviz_lab.model.weights import load_state, state_for_huggingface
+from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.lora import require_peft
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
@@ -169,9 +170,19 @@ class Setup:
         self.model_config: BertConfig = shape.replace(**task.model_settings(data.train))
 
     def ask_teacher(self, hardware: Hardware) -> None:
-        """Keep what the teacher makes of the training examples. Raises `InputError` where it cannot teach them."""
+        """Keep what the teacher makes of the training examples, on disk for a run that goes on after an interruption.
+
+        Raises `InputError` where it cannot teach them.
+        """
+        kept = self.folder / "examples" / "teacher.safetensors"
+        if kept.is_file():
+            self.teacher = read_tensors([kept])["outputs"]
+            return
         examples, length = self.data.train, self.trained_length
         self.teacher = teacher_outputs(self.config.teacher, examples, self.task, length, hardware)
+        if hardware.is_main:
+            with atomic_file(kept) as fresh:
+                write_tensors({"outputs": self.teacher.contiguous()}, fresh)
 
     def batches(self, trial: Trial, weights: np.ndarray | None = None) -> TaskBatches:
         return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)

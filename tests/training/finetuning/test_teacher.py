@@ -1,5 +1,6 @@
 """Fine-tuning with a teacher: what it makes of the examples, and that the student follows it."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from torch.nn.functional import cosine_similarity, mse_loss
 from bertviz_lab.data.examples import read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.embeddings import relation_loss
@@ -62,6 +64,16 @@ def test_a_student_comes_nearer_to_its_teacher_than_without_it(task, files, teac
         return float(mse_loss(own, theirs))
 
     assert distance("taught", teacher=teachers[task]) < 0.9 * distance("alone")
+
+
+def test_a_run_that_goes_on_does_not_ask_its_teacher_again(files, teachers, tmp_path, monkeypatch) -> None:
+    config = files.config("classification", teacher=teachers["classification"])
+    finish(config, tmp_path / "whole")
+    finish(config, tmp_path / "torn", should_stop=lambda: True)
+    monkeypatch.setattr(setup, "teacher_outputs", None)
+    finish(config, tmp_path / "torn", resume=True)
+    whole, torn = (json.loads((tmp_path / name / "report.json").read_text())["scores"] for name in ("whole", "torn"))
+    assert torn == whole
 
 
 @pytest.mark.parametrize("task", TEACHABLE)
