@@ -48,6 +48,27 @@ Uploads = Annotated[list[Upload], Field(max_length=50)]
 
 
 @dataclass(frozen=True)
+class Input:
+    """The input of Explore, which a question takes as its argument `asked`."""
+
+    model: ModelName
+    text_a: Text
+    text_b: Text
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return self.text_a, self.text_b
+
+    def name(self, state: "AppState") -> str:
+        """Return the name of the model, which may be the default one."""
+        return self.model.strip() or state.models.default()
+
+    def checkpoint(self, state: "AppState") -> Any:
+        """Return the model. Raises `InputError` where it cannot be opened."""
+        return state.models.open(self.model)
+
+
+@dataclass(frozen=True)
 class Question:
     """Something that a view asks Python: a function of the page's state and of arguments with checked types."""
 

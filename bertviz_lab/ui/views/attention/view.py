@@ -10,12 +10,10 @@ from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
-from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
+from bertviz_lab.ui.view import Index, Input, ModelName, Text, Word, questions
 
 
-def attention(
-    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, shown: Word = "weights"
-) -> dict[str, Any]:
+def attention(state: AppState, visitor: Visitor, asked: Input, shown: Word = "weights") -> dict[str, Any]:
     """Return what the grid shows, weights or a term of the scores; the computation is kept for what the grid asks
     later. The `roles` of heads are those on a corpus where one was indexed.
 
@@ -24,8 +22,8 @@ def attention(
     """
     from bertviz_lab.training.loop.growth import joined_layers, joining_note
 
-    checkpoint = state.models.open(model)
-    trace = interpret.trace_text(checkpoint, text_a, text_b)
+    checkpoint = asked.checkpoint(state)
+    trace = interpret.trace_text(checkpoint, *asked.texts)
     scores = interpret.attention_scores(trace)
     terms = ("score", *scores.terms)
     is_score = shown in terms
@@ -34,7 +32,7 @@ def attention(
     note = family_notes.positions_note(checkpoint.config)
     notes = [note, family_notes.windows_note(checkpoint.config), joining_note(joined_layers(checkpoint.model))]
     roles = {}
-    if index := state.corpora.known(model.strip() or state.models.default(), visitor):
+    if index := state.corpora.known(asked.name(state), visitor):
         roles = {"roles": interpret.head_roles(index)}
         notes.append(f"The names under heads are what they do on {len(index.texts):,} texts: {index.name}.")
     return roles | figures.attention_body(
@@ -42,7 +40,7 @@ def attention(
         values,
         f"Attention of {checkpoint.name}",
         number="score" if is_score else "weight",
-        key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
+        key=state.keep_trace(asked.model, (*asked.texts, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         windows=scores.windows,
         note=" ".join(filter(None, notes)),
         shown=shown if is_score else "",
@@ -52,9 +50,7 @@ def attention(
 
 def difference(
     state: AppState,
-    model: ModelName,
-    text_a: Text,
-    text_b: Text,
+    asked: Input,
     against: Literal["model", "causal", "text"],
     other: ModelName,
     other_text: Text,
@@ -65,23 +61,23 @@ def difference(
     Tokens of another model are matched by characters; `linked` says whether each stands where it does in the input.
     Raises `InputError` where the models differ in layers or heads, or another text has not as many tokens.
     """
-    checkpoint = state.models.open(model)
+    checkpoint = asked.checkpoint(state)
     encoding: Encoding | interpret.Alignment
     if against == "model":
         other_checkpoint = state.models.open_comparison(checkpoint, other)
         version = state.models.comparison_version(other)
-        compared = interpret.compare_attention(checkpoint, other_checkpoint, text_a, text_b)
+        compared = interpret.compare_attention(checkpoint, other_checkpoint, *asked.texts)
         encoding, values = compared.alignment, compared.first - compared.second
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
         is_linked = len(encoding.tokens) == compared.token_counts[0]
         matched = compared.token_counts
     else:
-        first = interpret.trace_text(checkpoint, text_a, text_b)
+        first = interpret.trace_text(checkpoint, *asked.texts)
         if against == "causal":
-            second = interpret.trace_text(checkpoint, text_a, text_b, causal=True)
+            second = interpret.trace_text(checkpoint, *asked.texts, causal=True)
             title = "Causal minus bidirectional"
         elif other_text.strip():
-            second, title = interpret.trace_text(checkpoint, other_text, text_b), "Other text minus this one"
+            second, title = interpret.trace_text(checkpoint, other_text, asked.text_b), "Other text minus this one"
         else:
             raise InputError("Type the other text; it must have the same number of tokens.")
         values, encoding = interpret.attention_difference(first, second), first.encoding
@@ -91,7 +87,9 @@ def difference(
         values,
         title,
         number="difference",
-        key=state.keep_trace(model, (title, version, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
+        key=state.keep_trace(
+            asked.model, (title, version, *asked.texts, other_text), CachedTrace(values, is_signed=True)
+        ),
         matched=matched,
         linked=is_linked,
     )

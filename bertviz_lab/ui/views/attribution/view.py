@@ -12,19 +12,16 @@ from bertviz_lab.figures.results import attribution_body
 from bertviz_lab.ui.lazy import checkpoints, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Heads, Index, ModelName, Text, Word, questions
+from bertviz_lab.ui.view import Heads, Index, Input, ModelName, Text, Word, questions
 
 _SHOWN_CLASSES = 6  # of many, before and after an intervention
 LARGE = 20_000_000  # weights: attributions of a larger model take seconds
 
 
 @dataclass(frozen=True)
-class Explained:
-    """The input of Explore, and which prediction for it is explained; "" and None stand for what suits the text."""
+class Explained(Input):
+    """Which prediction for the input of Explore is explained; "" and None stand for what suits the text."""
 
-    model: ModelName
-    text_a: Text
-    text_b: Text
     kind: Word
     position: Index | None  # one without such a token stands for the first one
     choice: Word
@@ -32,7 +29,7 @@ class Explained:
 
     def opened(self, state: AppState) -> tuple[Any, Any, Any]:
         """Return the model, its inputs, and the target. Raises `InputError`."""
-        checkpoint = state.models.open(self.model)
+        checkpoint = self.checkpoint(state)
         kind = _resolve_kind(checkpoint, self.text_a, self.text_b, self.kind)
         pair = _pair(self.text_b, kind)
         if kind == "token":

@@ -37,7 +37,7 @@ def patching(state: AppState, asked: Traced, component: Component) -> dict[str, 
     """Return both texts' predictions (`facts`), the effect of each patch (`map`), and the `tokens` to choose from."""
     effects = _patching(state, asked)
     encoding = effects.encoding
-    at = encoding.unmasked_positions(state.models.open(asked.model).tokenizer.mask_id)
+    at = encoding.unmasked_positions(asked.checkpoint(state).tokenizer.mask_id)
     tokens = [["", "proposed by occlusion"], *([place, f"{encoding.tokens[place]} ({place})"] for place in at)]
     changed = {"positions": effects.corruption.positions, "names": effects.corruption.names}
     facts = figure("corrupted", corruption=changed, **runs_body(effects))
@@ -47,7 +47,7 @@ def patching(state: AppState, asked: Traced, component: Component) -> dict[str, 
 def patched(state: AppState, asked: Traced, component: Component, layer: Index, index: Index) -> Payload:
     """Return the prediction for both texts and with one activation patched: that of a token, or of a head."""
     effects = _patching(state, asked)
-    checkpoint, cell, texts = state.models.open(asked.model), interpret.Cell(component, layer, index), _texts(effects)
+    checkpoint, cell, texts = asked.checkpoint(state), interpret.Cell(component, layer, index), _texts(effects)
     given = {"target": effects.target, "corruption": effects.corruption, "direction": asked.direction}
     runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **given)
     largest = [int(place) for run in runs for place in np.argsort(-run, kind="stable")[:_SHOWN_CLASSES]]
@@ -61,7 +61,7 @@ def patched(state: AppState, asked: Traced, component: Component, layer: Index, 
 def decomposition(state: AppState, asked: Traced) -> Payload:
     """Return what each component adds to the logit, next to the effect of patching it."""
     effects = _patching(state, asked)
-    parts = interpret.decompose_logit(state.models.open(asked.model), *_texts(effects), target=effects.target)
+    parts = interpret.decompose_logit(asked.checkpoint(state), *_texts(effects), target=effects.target)
     return figure("logit_decomposition", **decomposition_body(parts, effects))
 
 
@@ -89,8 +89,8 @@ def flow(
 
 def findings(state: AppState, visitor: Visitor, asked: Traced) -> Payload:
     """Return the findings report on a prediction; of the corpus what its index says, where there is one."""
-    patching, checkpoint = _patching(state, asked), state.models.open(asked.model)
-    index = state.corpora.known(asked.model.strip() or state.models.default(), visitor)
+    patching, checkpoint = _patching(state, asked), asked.checkpoint(state)
+    index = state.corpora.known(asked.name(state), visitor)
     (tuned,) = kept_lens(state, asked.model)
     given = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
     report = state.remembered(

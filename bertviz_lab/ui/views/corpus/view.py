@@ -21,7 +21,7 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, Upload, Word, questions
+from bertviz_lab.ui.view import Index, Input, Upload, Word, questions
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import CorpusIndex
@@ -30,19 +30,12 @@ Extent = Literal["some", "all"]  # as many texts as take seconds, or all
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The input of Explore, and what is searched: a corpus, "" for the one that suits the model, and how much of it."""
+class Asked(Input):
+    """What is searched: a corpus, "" for the one that suits the model, and how much of it."""
 
-    model: ModelName
-    text_a: Text
-    text_b: Text
     corpus: Word
     extent: Extent
     file: Upload | None
-
-    def name(self, state: AppState) -> str:
-        """Return the name of the model."""
-        return self.model.strip() or state.models.default()
 
     def index(self, state: AppState, visitor: Visitor) -> "CorpusIndex":
         """Return the index of the corpus, which is made where none is kept."""
@@ -60,7 +53,7 @@ def heads(
 ) -> dict[str, Any]:
     """Return what was indexed (`facts`), all heads by two metrics (`map`), and one of them: by default the most
     content-based head. It has a `role`, a `profile` of distances and `examples`."""
-    index, tokenizer = asked.index(state, visitor), state.models.open(asked.model).tokenizer
+    index, tokenizer = asked.index(state, visitor), asked.checkpoint(state).tokenizer
     if not {x, y} <= index.metrics.keys():
         raise InputError(f"Choose two of {', '.join(index.metrics)}.")
     layers, each = index.metrics["content"].shape
@@ -91,7 +84,7 @@ def pairs(state: AppState, visitor: Visitor, asked: Asked, query: Index | None, 
     Without a `query` it is the first [MASK] or the last token, without a `key` the token whose occlusion lowers the
     prediction there most, or without a prediction the one that a head attends to most.
     """
-    checkpoint, text_a = state.models.open(asked.model), asked.text_a
+    checkpoint, text_a = asked.checkpoint(state), asked.text_a
     trace = interpret.trace_text(checkpoint, text_a, asked.text_b)
     encoding, mask = trace.encoding, checkpoint.tokenizer.mask_id
     own = encoding.unmasked_positions(mask)
@@ -121,7 +114,7 @@ def pairs(state: AppState, visitor: Visitor, asked: Asked, query: Index | None, 
 def neurons(state: AppState, visitor: Visitor, asked: Asked, position: Index | None, neuron: Word) -> dict[str, Any]:
     """Return the neurons that are `firing` at a token, by default the first [MASK] or token; and of one, by default the
     first of them, its `examples` and the tokens that it `promoted`, None without a masked-LM head."""
-    checkpoint = state.models.open(asked.model)
+    checkpoint = asked.checkpoint(state)
     index, tokenizer = asked.index(state, visitor), checkpoint.tokenizer
     encoding = interpret.encode_inputs(checkpoint, asked.text_a, asked.text_b).encoding
     if position is None:

@@ -16,7 +16,7 @@ from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.hub import NotDownloadedError
-from bertviz_lab.ui.view import ModelName, Text, Word, questions
+from bertviz_lab.ui.view import Input, ModelName, Text, Word, questions
 
 #: The model of the input, and the one that it is compared with.
 ModelNames = Annotated[list[ModelName], Field(max_length=2)]
@@ -100,10 +100,10 @@ def download(state: AppState, model: ModelName) -> None:
     state.models.download(model)
 
 
-def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
+def encode(state: AppState, asked: Input) -> dict[str, Any]:
     """Return the encoding of the input, how its model spells `mask`, and a note where the text is too long."""
-    checkpoint = state.models.open(model)
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
+    checkpoint = asked.checkpoint(state)
+    encoding = interpret.encode_inputs(checkpoint, *asked.texts).encoding
     mask = checkpoint.tokenizer.special.mask
     return {"encoding": encoding, "mask": mask, "note": checkpoint.encoding_warning(encoding)}
 

@@ -38,7 +38,7 @@ class Asked(Explained):
 def influence(state: AppState, visitor: Visitor, asked: Asked) -> dict[str, Payload]:
     """Return what was compared (`facts`), and the ranking of the training sentences by `tracin` and by `bm25`."""
     ranking = _influence(state, visitor, asked)
-    checkpoint = state.models.open(asked.model)
+    checkpoint = asked.checkpoint(state)
     inputs = interpret.encode_inputs(checkpoint, asked.text_a, asked.text_b)
     probability = float(interpret.class_scores(checkpoint, inputs, ranking.target)[ranking.target.index])
     facts = influence_facts(ranking, probability, _LEFT_OUT)
@@ -50,7 +50,7 @@ def leave_out(state: AppState, visitor: Visitor, asked: Asked, by: Method, count
     from bertviz_lab.training.runs.training_text import read_training_text, without_sentences
 
     name, folder = _trained(state, visitor, asked.model)
-    tokenizer = state.models.open(asked.model).tokenizer
+    tokenizer = asked.checkpoint(state).tokenizer
     text = read_training_text(folder, tokenizer)
     if by in ("TracIn", "BM25"):
         ranking = _influence(state, visitor, asked)

@@ -19,29 +19,27 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, ModelName, Text, Word, questions
+from bertviz_lab.ui.view import Index, Input, ModelName, Word, questions
 
 Norms = Literal["hidden", "attention", "feed_forward"]
 #: The text that a lens is fitted on where a model's own is not here.
 _SAMPLE = "sample:docstrings"
 
 
-def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
+def lens(state: AppState, asked: Input, position: Index | None) -> Payload:
     """Return the prediction for a [MASK] at every layer: the one at `position`, or else the first."""
-    return _lens_payload(state.models.open(model), text_a, text_b, position)
+    return _lens_payload(asked.checkpoint(state), *asked.texts, position)
 
 
-def tuned(
-    state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None
-) -> dict[str, Payload | None]:
+def tuned(state: AppState, asked: Input, position: Index | None) -> dict[str, Payload | None]:
     """Return the same by the tuned lens (`lens`), and how well it fits (`fit`); None where none has been fitted yet."""
-    checkpoint = state.models.open(model)
-    (tuned_lens,) = kept_lens(state, model)
+    checkpoint = asked.checkpoint(state)
+    (tuned_lens,) = kept_lens(state, asked.model)
     if tuned_lens is None:
-        _lens_payload(checkpoint, text_a, text_b, position)  # what is wrong with the text comes first
+        _lens_payload(checkpoint, *asked.texts, position)  # what is wrong with the text comes first
         return {"lens": None, "fit": None}
     fit = lens_fit_payload(tuned_lens.fit) if tuned_lens.fit else None
-    return {"lens": _lens_payload(checkpoint, text_a, text_b, position, tuned_lens), "fit": fit}
+    return {"lens": _lens_payload(checkpoint, *asked.texts, position, tuned_lens), "fit": fit}
 
 
 def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
@@ -88,26 +86,26 @@ def _lens_payload(
     return figure("logit_lens", masks=masks, is_prenorm=checkpoint.config.is_prenorm, **shown)
 
 
-def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
+def norms(state: AppState, asked: Input, position: Index | None) -> Payload:
     """Return norms by layer, of the token at `position` or the median of all."""
-    checkpoint = state.models.open(model)
-    by_layer = interpret.norms_by_layer(checkpoint, text_a, text_b)
+    checkpoint = asked.checkpoint(state)
+    by_layer = interpret.norms_by_layer(checkpoint, *asked.texts)
     return figure("norms", position=position, norm_note=family_notes.norm_note(checkpoint.config), **vars(by_layer))
 
 
-def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: Norms) -> Payload:
+def token_norms(state: AppState, asked: Input, of: Norms) -> Payload:
     """Return the norms of one kind of vector, layer by layer and token by token."""
-    checkpoint = state.models.open(model)
-    by_layer = interpret.norms_by_layer(checkpoint, text_a, text_b)
+    checkpoint = asked.checkpoint(state)
+    by_layer = interpret.norms_by_layer(checkpoint, *asked.texts)
     return figure("token_norms", kind=of, norm_note=family_notes.norm_note(checkpoint.config), **vars(by_layer))
 
 
-def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+def embedding_sum(state: AppState, asked: Input) -> Payload:
     """Return the vectors that are added for each token, and those that the family lacks in words."""
-    checkpoint = state.models.open(model)
+    checkpoint = asked.checkpoint(state)
     notes_of = (family_notes.segments_note, family_notes.positions_note, family_notes.factorization_note)
     notes = (note(checkpoint.config) for note in notes_of)
-    summed = interpret.embedding_sum(checkpoint, text_a, text_b)
+    summed = interpret.embedding_sum(checkpoint, *asked.texts)
     return figure("embedding_sum", note=" ".join(filter(None, notes)), **embedding_body(summed))
 
 

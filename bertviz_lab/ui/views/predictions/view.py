@@ -9,7 +9,7 @@ from bertviz_lab.tokenization import token_text
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Count, Index, ModelName, Text, Word, questions
+from bertviz_lab.ui.view import Count, Index, Input, ModelName, Word, questions
 
 _DETECTOR = "This model detects replaced tokens (an ELECTRA discriminator): it predicts no token for a mask."
 _ENCODER = "This model has no prediction head. Batch inference compares its vectors of texts (semantic search)."
@@ -31,59 +31,59 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
     return {"mlm": has_mlm, "nsp": has_nsp, "task": task, "note": note}
 
 
-def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:
+def mlm(state: AppState, asked: Input, top_k: Count, word: Word) -> Payload:
     """Return the likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
     from bertviz_lab.tokenization import check_mask_spelling
 
-    checkpoint = state.models.open(model)
+    checkpoint = asked.checkpoint(state)
     tokenizer, vocab_size = checkpoint.tokenizer, checkpoint.config.vocab_size
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
-    misspelt = any(check_mask_spelling(text, tokenizer) for text in (text_a, text_b))
+    encoding = interpret.encode_inputs(checkpoint, *asked.texts).encoding
+    misspelt = any(check_mask_spelling(text, tokenizer) for text in asked.texts)
     if encoding.mask_positions(tokenizer.mask_id) or encoding.dropped_a or misspelt:
-        filled = interpret.fill_mask(checkpoint, text_a, min(top_k, vocab_size), text_b, word=word.strip() or None)
+        top_k, name = min(top_k, vocab_size), word.strip() or None
+        filled = interpret.fill_mask(checkpoint, asked.text_a, top_k, asked.text_b, word=name)
     else:
         filled = interpret.FillMask(encoding, ())
     return figure("fill_mask", title=checkpoint.name, vocab_size=vocab_size, **vars(filled))
 
 
-def guesses(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> list[str]:
+def guesses(state: AppState, asked: Input) -> list[str]:
     """Return the first prediction for each [MASK], as it is written in a text."""
-    checkpoint = state.models.open(model)
-    masks = interpret.fill_mask(checkpoint, text_a, 1, text_b).masks
+    checkpoint = asked.checkpoint(state)
+    masks = interpret.fill_mask(checkpoint, asked.text_a, 1, asked.text_b).masks
     return [token_text(checkpoint.tokenizer, mask.candidates[0].id) for mask in masks]
 
 
-def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+def joint(state: AppState, asked: Input) -> Payload:
     """Return all masked tokens filled together."""
-    checkpoint = state.models.open(model)
-    filled = interpret.joint_fill(checkpoint, text_a, text_b, beams=8, on_progress=report_progress)
+    filled = interpret.joint_fill(asked.checkpoint(state), *asked.texts, beams=8, on_progress=report_progress)
     return figure("joint_fill", joint=filled.joint, independent=filled.independent)
 
 
-def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, positions: Index) -> Payload:
+def surprisal(state: AppState, asked: Input, positions: Index) -> Payload:
     """Return the surprisal of each token of texts whose masked tokens have been filled with words.
 
     `positions` is how many the input of the page has: a word of several tokens in place of a [MASK] moves those after
     it.
     """
-    scored = interpret.pseudo_log_likelihood(state.models.open(model), text_a, text_b, on_progress=report_progress)
+    scored = interpret.pseudo_log_likelihood(asked.checkpoint(state), *asked.texts, on_progress=report_progress)
     return figure("pseudo_log_likelihood", linked=len(scored.encoding) == positions, **vars(scored))
 
 
-def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+def nsp(state: AppState, asked: Input) -> Payload:
     """Return whether B follows A."""
-    predicted = interpret.next_sentence(state.models.open(model), text_a, text_b)
+    predicted = interpret.next_sentence(asked.checkpoint(state), *asked.texts)
     return figure("next_sentence", is_next=predicted.is_next, is_random=predicted.is_random)
 
 
-def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+def task(state: AppState, asked: Input) -> Payload:
     """Return the label of a text or pair, the entities in it, or the answer in a passage (`text_b`) to a question.
 
     Raises `InputError` for a model that was not fine-tuned.
     """
-    if not state.models.is_task_model(model):
+    if not state.models.is_task_model(asked.model):
         raise InputError("This model has not been fine-tuned for a task.")
-    return task_payload(state.models.open(model), text_a, text_b)
+    return task_payload(asked.checkpoint(state), *asked.texts)
 
 
 def task_payload(checkpoint: Any, text_a: str, text_b: str) -> Payload:
@@ -96,11 +96,11 @@ def task_payload(checkpoint: Any, text_a: str, text_b: str) -> Payload:
     return figure("answer", **vars(interpret.answer_question(checkpoint, text_a, text_b, on_progress=report_progress)))
 
 
-def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
+def compare(state: AppState, asked: Input, other: ModelName) -> Payload:
     """Return the same masked tokens by two models."""
-    checkpoint = state.models.open(model)
-    second = state.models.open_comparison(checkpoint, other)
-    return figure("fill_comparison", **vars(interpret.compare_fill_mask([checkpoint, second], text_a, text_b=text_b)))
+    checkpoint = asked.checkpoint(state)
+    both = [checkpoint, state.models.open_comparison(checkpoint, other)]
+    return figure("fill_comparison", **vars(interpret.compare_fill_mask(both, asked.text_a, text_b=asked.text_b)))
 
 
 QUESTIONS = questions(heads, mlm, guesses, joint, nsp, task, compare, slow=[surprisal])

@@ -12,7 +12,7 @@ from bertviz_lab.figures.results import splits_body
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import ModelName, Text, questions
+from bertviz_lab.ui.view import Input, questions
 
 _MOST_EXPLAINED = 4000  # characters; more words than a person would read
 _EPOCHS, _STATIC_SETS = 6, 3
@@ -33,12 +33,9 @@ class Masking:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Input):
     """The input of Explore, and how it is masked."""
 
-    model: ModelName
-    text_a: Text
-    text_b: Text
     settings: Masking
 
     def opened(self, state: AppState) -> tuple[Checkpoint, dict[str, Any]]:
@@ -51,7 +48,7 @@ class Asked:
                 f"{settings.mask:.0f} percent [MASK] and {settings.random:.0f} percent random tokens exceed 100 "
                 "percent: lower one of them."
             )
-        checkpoint = state.models.open(self.model)
+        checkpoint = self.checkpoint(state)
         rule = masking_rule(
             checkpoint.tokenizer,
             settings.rate / 100,
@@ -64,10 +61,10 @@ class Asked:
         return checkpoint, given | {"seed": settings.seed, "rule": rule, "max_length": checkpoint.max_length}
 
 
-def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+def tokens(state: AppState, asked: Input) -> Payload:
     """Return pieces, ids, segments, positions and attention mask."""
-    checkpoint = state.models.open(model)
-    encoding = interpret.encode_inputs(checkpoint, text_a, text_b).encoding
+    checkpoint = asked.checkpoint(state)
+    encoding = interpret.encode_inputs(checkpoint, *asked.texts).encoding
     return figure(
         "tokens",
         encoding=encoding,
@@ -77,12 +74,12 @@ def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Pay
     )
 
 
-def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+def split(state: AppState, asked: Input) -> Payload:
     """Return how the tokenizer splits the words of both texts, step by step."""
     from bertviz_lab.tokenization import explain
 
-    tokenizer = state.models.open(model).tokenizer
-    text = " ".join(text for text in (text_a, text_b) if text.strip())
+    tokenizer = asked.checkpoint(state).tokenizer
+    text = " ".join(text for text in asked.texts if text.strip())
     words = explain(tokenizer, text[:_MOST_EXPLAINED])
     unknown = tokenizer.token(tokenizer.unk_id)
     return figure("word_splits", **splits_body(words, tokenizer.algorithm, unknown))
