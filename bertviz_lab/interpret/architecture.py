@@ -149,7 +149,6 @@ def describe_architecture(checkpoint: Checkpoint) -> Architecture:
 
 @cache
 def _source(place: str) -> Source:
-    """Return the source text of "module:name"."""
     function = pkgutil.resolve_name(f"bertviz_lab.{place}")
     lines, first = inspect.getsourcelines(function)
     file = inspect.unwrap(function).__module__.replace(".", "/")

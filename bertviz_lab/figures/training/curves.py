@@ -76,7 +76,6 @@ def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
 
 
 def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
-    """Return a panel as JSON."""
     measures = {"", *(series.field for series in panel.series)}
     return {name: getattr(panel, name) for name in ("id", "title", "about", "unit", "better", "held_out", "folded")} | {
         "logarithmic": panel.unit in _LOGARITHMIC,

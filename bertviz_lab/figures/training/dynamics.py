@@ -171,7 +171,7 @@ def _drawn(chart: Mapping[str, Any]) -> dict[str, Any]:
 
 def plane_body(vectors: NDArray[np.floating], plane: "EmbeddingPlane") -> dict[str, Any]:
     """Return the plane of the word map, and its ranges "across" and "up", which the `vectors` fill."""
-    points = (vectors - plane.mean) @ plane.axes.T
+    points = plane.project(vectors)
     low, high = points.min(0), points.max(0)
     across, up = np.stack([low - 0.08 * (high - low), high + 0.14 * (high - low)], 1).tolist()
     middle, axes = np.round(plane.mean, 5).tolist(), np.round(plane.axes, 5).tolist()

@@ -46,7 +46,6 @@ class SnapshotAxis:
         return low + max(0.0, math.log1p(step) - logs[low]) / (width or 1.0)
 
     def layout(self) -> dict[str, Any]:
-        """Return the x-axis for Plotly."""
         return {
             "range": [0, max(self.place(max(self.last, self.steps[-1])), 1)],
             "tickvals": list(range(len(self.steps))),

@@ -86,7 +86,6 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
     layers: Any = backbone(checkpoint).encoder.layers
 
     def measure(text: str) -> list[_Kept]:
-        """Return what is kept in each layer."""
         trace = interpret.trace_text(checkpoint, text)
         states = torch.tensor(trace.hidden_states)
         kept = []

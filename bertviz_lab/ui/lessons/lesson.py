@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 
 from bertviz_lab.ui.languages import Message
 
-#: The models that the lessons are about: English, a world whose truth is known, and film reviews.
-ENGLISH, TOWN, REVIEWS = "wiki-mini", "tiny-town", "sentiment-mini"
+#: The models that most lessons are about: English, and a world whose truth is known.
+ENGLISH, TOWN = "wiki-mini", "tiny-town"
 #: A smaller one of English, for what differs from model to model.
 TINY = "wiki-tiny"
 #: TOWN trained again by its own recipe, with every selected token replaced by [MASK].

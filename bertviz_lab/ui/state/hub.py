@@ -68,10 +68,12 @@ class Hub:
             self._lock.release()
 
     def _fetch(self, model: str) -> None:
+        from huggingface_hub.file_download import repo_folder_name
+
         revision, size = self._revision_and_size(model)
         refuse_large(model, size, self._limits.model_bytes)
         self._make_room(size)
-        place = _cache() / _folder_name(model)
+        place = _cache() / repo_folder_name(repo_id=model, repo_type="model")
         mark = place / _MARK
         is_ours = mark.is_file() or not place.exists()
         try:
@@ -141,9 +143,3 @@ def _cache() -> Path:
     from huggingface_hub import constants
 
     return Path(constants.HF_HUB_CACHE)
-
-
-def _folder_name(model: str) -> str:
-    from huggingface_hub.file_download import repo_folder_name
-
-    return str(repo_folder_name(repo_id=model, repo_type="model"))

@@ -8,7 +8,7 @@ from random import Random
 from bertviz_lab.ui.languages import Message, Number
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.lessons.claims import word_probability
-from bertviz_lab.ui.lessons.exam.task import PROSE, Curve, Field, Task
+from bertviz_lab.ui.lessons.exam.task import PROSE, Field, Task
 
 _EVALUATIONS = 8
 
@@ -68,7 +68,7 @@ def curves(draw: Random) -> Task:
             (Message("training loss"), *(Number(loss, ".2f") for loss in train)),
             (Message("held-out loss"), *(Number(loss, ".2f") for loss in held)),
         ),
-        curves=(Curve(Message("training loss"), tuple(train)), Curve(Message("held-out loss"), tuple(held))),
+        is_drawn=True,
         fields=(
             Field(Message("The uniform baseline in nats, to two decimals"), uniform, tolerance=0.011),
             Field(Message("The evaluation whose checkpoint you keep"), best + 1),

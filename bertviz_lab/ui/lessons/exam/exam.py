@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from random import Random
+from typing import Any
 
 from babel.dates import format_date
 
 from bertviz_lab.ui.languages import Language, Message
 from bertviz_lab.ui.lazy import Checkpoint
 from bertviz_lab.ui.lessons.exam import evidence, inputs, network
-from bertviz_lab.ui.lessons.exam.task import HINT_COST, PASSING, POINTS, PROSE, Curve, Mark, Task, mark
+from bertviz_lab.ui.lessons.exam.task import HINT_COST, PASSING, POINTS, PROSE, Mark, Task, mark
 from bertviz_lab.ui.templates import render
 
 #: The makers of the tasks, in order; the last one asks Tiny Town's model, too.
@@ -41,7 +42,7 @@ def task_page(
         hints=task.hints[:hints],
         marked=marked,
         answers=[*(answers or ()), *[""] * len(task.fields)],
-        lines=_lines(task.curves),
+        lines=_lines(task.table[1:]) if task.is_drawn else [],
         points=POINTS,
         cost=HINT_COST,
     )
@@ -71,16 +72,12 @@ def certificate_page(
     )  # fmt: skip
 
 
-def _lines(curves: Sequence[Curve], width: int = 360, height: int = 130) -> list[tuple[Message, str]]:
-    """Return each curve with the points of an SVG polyline; all share an axis from 0 to the highest value."""
-    top = max((value for curve in curves for value in curve.values), default=1.0)
-    return [
-        (
-            curve.name,
-            " ".join(
-                f"{10 + at * (width - 20) / (len(curve.values) - 1):.0f},{height - 8 - value / top * (height - 16):.0f}"
-                for at, value in enumerate(curve.values)
-            ),
-        )
-        for curve in curves
-    ]
+def _lines(rows: Sequence[Sequence[Any]], width: int = 360, height: int = 130) -> list[tuple[Message, str]]:
+    """Return the name of each row with the points of an SVG polyline; all share an axis from 0 to the highest value."""
+    lines = [(name, [float(number) for number in numbers]) for name, *numbers in rows]
+    top = max(value for _, values in lines for value in values)
+
+    def point(value: float, at: int, count: int) -> str:
+        return f"{10 + at * (width - 20) / (count - 1):.0f},{height - 8 - value / top * (height - 16):.0f}"
+
+    return [(name, " ".join(point(value, at, len(of)) for at, value in enumerate(of))) for name, of in lines]

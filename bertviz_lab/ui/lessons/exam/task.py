@@ -45,14 +45,6 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A line of a chart: its name, and a value for each evaluation."""
-
-    name: Message
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Task:
     """One task of the exam. Texts are translated where they are shown; `example` and `table` may hold plain English."""
 
@@ -63,7 +55,7 @@ class Task:
     why: Message  # how the answers come about
     example: tuple[str, ...] = ()  # sentences that the task is about
     table: tuple[tuple[object, ...], ...] = ()  # a header, then rows
-    curves: tuple[Curve, ...] = ()
+    is_drawn: bool = False  # whether the rows of the table, which are numbers, are shown as lines, too
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,7 @@ class Prose:
         fields: Sequence[Field],
         example: tuple[str, ...] = (),
         table: tuple[tuple[object, ...], ...] = (),
-        curves: tuple[Curve, ...] = (),
+        is_drawn: bool = False,
         **values: object,
     ) -> Task:
         """Return the task with the `values` of a seed in its texts."""
@@ -98,7 +90,7 @@ class Prose:
             return tuple(Message(text, **values) for text in texts)
 
         prompt, (where, how), (why,) = told(*self.prompt), told(*self.hints), told(self.why)
-        return Task(self.lesson, prompt, tuple(fields), (where, how), why, example, table, curves)
+        return Task(self.lesson, prompt, tuple(fields), (where, how), why, example, table, is_drawn)
 
 
 #: The texts of all tasks, in the order of the exam.
