@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.metrics.names import named_score
 from bertviz_lab.strict_json import nan_for_null
+from bertviz_lab.training.checkpoints.atomic_io import read_object
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.forms import upload_size
@@ -102,8 +102,7 @@ def suite(session: AppState, visitor: Visitor) -> Payload | None:
 
 def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
     """Return scores such as "F1 81.0%, Accuracy 72.3%"; "" until the run is finished."""
-    path = session.runs.folder(run_id) / "report.json"
-    test = json.loads(path.read_text(encoding="utf-8"))["test"] if path.is_file() else None
+    test = read_object(session.runs.folder(run_id) / "report.json").get("test")
     scores = nan_for_null(test["scores"]) if test else {}
     return ", ".join(named_score(metric, scores[metric]) for metric in task.metrics if metric in scores)
 

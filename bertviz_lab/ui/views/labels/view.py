@@ -1,7 +1,6 @@
 """What the label check asks: doubted examples, the dataset map, decisions, corrected files, and a further training."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,7 +24,7 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import examples_payload
 from bertviz_lab.figures.training.label_check import alike_item, doubt_item, label_words, map_payload
 from bertviz_lab.metrics.names import NAMES, format_score
-from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.checkpoints.atomic_io import read_json, read_object, write_json
 from bertviz_lab.training.runs.summary import RunNotes
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.visitors import Visitor
@@ -165,7 +164,7 @@ def train_again(state: AppState, visitor: Visitor, run_id: Word, key: Word = "")
     started = state.quota.start(visitor, config, texts, tuple(map(Path, config.eval)), key)
     name = f"{state.runs.name(run_id)[:45]}, corrected"
     state.runs.annotate(started, RunNotes(name, ("corrected",), f"Trained again with {_progress(checked)['progress']}"))
-    write_json(checked.folder / _AGAIN_FILE, [*_read(checked.folder / _AGAIN_FILE, []), started])
+    write_json(checked.folder / _AGAIN_FILE, [*(read_json(checked.folder / _AGAIN_FILE) or ()), started])
     return started
 
 
@@ -173,9 +172,9 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
     """Return the scores of a run and of those that learned from its corrections; None before the first has ended."""
     state.models.require_owner(visitor, run_id, "can check its labels")
     visible = state.models.visible_runs(visitor)
-    families = ([name, *_read(state.runs.folder(name) / _AGAIN_FILE, [])] for name in visible)
+    families = ([name, *(read_json(state.runs.folder(name) / _AGAIN_FILE) or ())] for name in visible)
     family = next((runs for runs in families if run_id in runs and len(runs) > 1), [])
-    reports = {name: _read(state.runs.folder(name) / "report.json", {}) for name in family if name in visible}
+    reports = {name: read_object(state.runs.folder(name) / "report.json") for name in family if name in visible}
     reports = {state.runs.name(name): report for name, report in reports.items() if report}
     if len(reports) < 2:
         return None
@@ -194,11 +193,6 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
         "them counts against the better model.",
         file="trained-again",
     )
-
-
-def _read(path: Path, default: Any) -> Any:
-    """Return what a file of JSON holds; the default where there is none."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else default
 
 
 def _config(state: AppState, run_id: str) -> FinetuneConfig:
