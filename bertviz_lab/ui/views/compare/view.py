@@ -86,7 +86,7 @@ def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: 
     checkpoints, labels = _opened(state, visitor, names)
     shares = [
         interpret.next_sentence(checkpoint, text_a, text_b).is_next
-        if hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp
+        if "next" in interpret.target_kinds(checkpoint)
         else None
         for checkpoint in checkpoints
     ]
