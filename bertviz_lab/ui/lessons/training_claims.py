@@ -90,18 +90,16 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
         )
     shown = trials[0]
     first, lowest, last = shown.evaluations[0], shown.lowest, shown.evaluations[-1]
-    losses = {"least": lowest["loss"], "last": last["loss"]}
-    losses |= {"then": shown.training_loss(lowest["step"]), "end": shown.training_loss()}
+    losses = {"first": first["loss"], "last": last["loss"]}
+    losses |= {"then": shown.training_loss(first["step"]), "end": shown.training_loss()}
     numbers: dict[str, str] = {name: Number(loss, ".2f") for name, loss in losses.items()}
-    share = (shown.evaluations.index(lowest) + 1) / len(shown.evaluations)
-    numbers |= {"lowest": Number(share, ".0%"), "accuracy_then": percent(lowest["accuracy"]),
-                "accuracy_last": percent(last["accuracy"])}  # fmt: skip
+    numbers |= {"accuracy_first": percent(first["accuracy"]), "accuracy_last": percent(last["accuracy"])}
     names = Message("first evaluation"), Message("lowest"), Message("last")
     one, least, end = (row["loss"] for row in (first, lowest, last))
     bars = tuple((name, min(1.0, x), Number(x, ".2f")) for name, x in zip(names, (one, least, end), strict=True))
-    answer = only_choice(shown.overfits, end == least < one, least == one)
-    pairs = [(trial.lowest, trial.evaluations[-1]) for trial in trials]
-    numbers["rises"] = Series(
+    answer = only_choice(shown.overfits, shown.ends_lowest, least == one)
+    pairs = [(trial.evaluations[0], trial.evaluations[-1]) for trial in trials]
+    numbers["losses"] = Series(
         Message("{low} to {end}", low=Number(low["loss"], ".2f"), end=Number(end["loss"], ".2f")) for low, end in pairs
     )
     numbers["accuracies"] = Series(
@@ -110,9 +108,9 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
     control = tuple(
         (Message("seed {number}, {when}", number=seed, when=when), min(1.0, row["loss"]), Number(row["loss"], ".2f"))
         for seed, pair in enumerate(pairs, 1)
-        for when, row in zip(names[1:], pair, strict=True)
+        for when, row in zip(names[::2], pair, strict=True)
     )
-    held = (trial.overfits for trial in trials)
+    held = (trial.ends_lowest for trial in trials)
     return Finding(answer, numbers | _learned(session), bars, *count_held(held), control)
 
 
@@ -135,9 +133,14 @@ class _Trial:
     @property
     def overfits(self) -> bool:
         """Return whether the held-out loss fell and rose again while the training loss fell."""
-        first, lowest, last = self.evaluations[0], self.lowest, self.evaluations[-1]
-        fell = self.training_loss() < self.training_loss(lowest["step"])
-        return bool(first["loss"] > lowest["loss"] < last["loss"] / 1.02) and fell
+        fell = self.training_loss() < self.training_loss(self.lowest["step"])
+        return bool(self.evaluations[0]["loss"] > self.lowest["loss"]) and fell and not self.ends_lowest
+
+    @property
+    def ends_lowest(self) -> bool:
+        """Return whether the held-out loss fell, and ended at its lowest or within 2% of it."""
+        first, last = self.evaluations[0], self.evaluations[-1]
+        return bool(first["loss"] > last["loss"] <= 1.02 * self.lowest["loss"])
 
 
 def _learned(session: AppState) -> dict[str, str]:
