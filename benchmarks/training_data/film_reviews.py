@@ -1,7 +1,7 @@
 """Film reviews out of published data: what sentiment-mini reads before SST-2, whose phrases come from such reviews.
 
-They are the Large Movie Review Dataset (Maas et al. 2011): 50,000 reviews of at most 4 or at least 7 stars out of ten,
-and 50,000 of any number. No review is used that has a sentence of those that sentiment-mini is chosen or scored by.
+They are the Large Movie Review Dataset (Maas et al. 2011): 50,000 reviews with at most 4 or at least 7 of ten stars,
+and 50,000 with any rating. Reviews with a sentence that sentiment-mini is chosen by or scored on are left out.
 """
 
 import csv

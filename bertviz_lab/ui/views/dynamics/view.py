@@ -143,7 +143,7 @@ def token_ids(checkpoint: Any, words: str) -> list[int]:
 
 
 def _check_tracked(state: AppState, tracked: TrackedText) -> None:
-    """Raise `InputError` for tokens that the model does not have: `opening` wrote those that it has."""
+    """Raise `InputError` for tokens that the model lacks."""
     size = state.snapshots.reader(tracked.run).config.vocab_size
     if any(token >= size for token in (*tracked.watched, *tracked.mapped)):
         raise InputError("The tracked words are not in this model's vocabulary; press Show again.")
