@@ -103,8 +103,9 @@ class ResumableRows(Iterator[dict[str, Any]]):
         self._has_begun = False
 
     def __next__(self) -> dict[str, Any]:
+        row = next(self._rows)
         self._has_begun = True
-        return next(self._rows)
+        return row
 
     @property
     def place(self) -> dict[str, Any] | None:
