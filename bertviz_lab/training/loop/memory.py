@@ -4,8 +4,8 @@ Four things are in memory at the worst moment of a step, the start of the backwa
 
 1. The process itself: Python, the libraries, the tokenizer, the tables of examples.
 2. For every weight, in fp32: the weight, and AdamW's two moments of its gradients (Muon: one). bf16 and fp16 add a
-   16-bit copy of every matrix. Gradients appear during the backward pass while activations are freed: of gradients and
-   item 3 the larger counts.
+   16-bit copy of every matrix. Gradients appear during the backward pass while activations are freed: on a GPU the
+   larger of gradients and item 3 counts. A CPU's allocator puts them beside activations, whose blocks have other sizes.
 3. The activations that the backward pass needs. Per token and layer: the layer's input, q, k, v, the attention output
    (by head and merged), the inputs of both LayerNorms and the output of the first, each of the hidden size; and two
    vectors of the intermediate size, before and after its activation function. In bf16, inputs of matrix products take
@@ -38,7 +38,8 @@ from bertviz_lab.training.loop.hardware import Hardware, local_processes
 
 _PROCESS = 470 * 2**20  # with what reading a text leaves, about 100 MB after 50 MB of it
 _KERNELS = 200 * 2**20  # that oneDNN compiles for products of bf16 matrices, with their buffers
-_SLACK = 1.1  # for memory that the allocator keeps
+#: For memory that the allocator keeps: on a CPU also that of steps with fewer layers and of other lengths.
+_SLACK, _SLACK_ON_CPU = 1.1, 1.35
 
 
 @dataclass(frozen=True)
@@ -107,18 +108,23 @@ def training_memory(
         activations = _activations(model, layers, step, half, device, dropout, gradient_checkpointing)
         activations += 4 * idle * step.rows * step.length * model.hidden_size
         backward.append((activations + 4 * table, step.logits))
-    update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
+    gradients = 4 * (weights + table) * (2 if processes > 1 else 1)  # with DDP's buffers for their exchange
     if sharded:  # each holds its part; during a step one layer and the embeddings are gathered
         gathered = 4 * (weights // model.num_hidden_layers + table)
-        persistent, update = persistent // processes + gathered, (4 * weights // processes, 0)
+        persistent, gradients = persistent // processes + gathered, 4 * weights // processes
     forward = 4 * evaluation.rows * evaluation.length * (6 * model.hidden_size + 2 * model.intermediate_size)
     eval_bytes = 16 if half else 12  # bytes per logit
-    train_bytes = (4 if half else 8) if device == "cpu" else eval_bytes  # on a CPU the loss is computed in chunks
-    peaks = [(moment, train_bytes) for moment in backward]
-    peaks += [(update, 0), ((forward, evaluation.logits), eval_bytes)]
-    step_bytes, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
-    process = (_PROCESS + (_KERNELS if half else 0)) if device == "cpu" else 0
-    return MemoryEstimate(process, persistent, int(_SLACK * step_bytes), int(_SLACK * predictions))
+    on_cpu = device == "cpu"
+    train_bytes = (4 if half else 8) if on_cpu else eval_bytes  # on a CPU the loss is computed in chunks
+    peaks = [(moment, train_bytes) for moment in backward] + [((forward, evaluation.logits), eval_bytes)]
+    if not on_cpu:
+        peaks.append(((gradients, 0), 0))
+    rest, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
+    if not on_cpu:
+        return MemoryEstimate(0, persistent, int(_SLACK * rest), int(_SLACK * predictions))
+    process = _PROCESS + (_KERNELS if half else 0)
+    step_bytes = int(_SLACK_ON_CPU * rest) + gradients
+    return MemoryEstimate(process, persistent, step_bytes, int(_SLACK_ON_CPU * predictions))
 
 
 def forward_memory(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
