@@ -22,7 +22,7 @@ from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import useful_flops
 from benchmarks.machine import arguments, markdown, report, spread
 from bertviz_lab.config import BertConfig
-from bertviz_lab.training.loop.hardware import available_cores
+from bertviz_lab.config.cores import available_cores
 
 #: (preset, vocabulary, tokens in an example): one of the three is changed at a time.
 LENGTHS = tuple(("mini", 8192, length) for length in (64, 128, 256, 512))

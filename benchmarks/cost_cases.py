@@ -11,8 +11,9 @@ from benchmarks.alternating_processes import SIDES, Case, stepper, turn
 from benchmarks.corpus import find_text, learnt_tokenizer
 from benchmarks.machine import peak_memory, run_and_watch
 from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.config.limits import Limits
-from bertviz_lab.training.loop.hardware import available_cores, choose_hardware
+from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.pretraining.prepare import prepare
 from bertviz_lab.training.runs.run_folder import read_log
 from bertviz_lab.ui.state.forecast import Forecaster

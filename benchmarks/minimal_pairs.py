@@ -12,10 +12,10 @@ import torch
 from benchmarks.machine import arguments, markdown, report, spread
 from benchmarks.task_datasets import folder
 from bertviz_lab import load_checkpoint
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.data.probes import MinimalPair
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
-from bertviz_lab.training.loop.hardware import available_cores
 
 TURNS = 3
 REFERENCE_PAIRS = 20

@@ -36,13 +36,14 @@ from benchmarks.curves import compare, table
 from benchmarks.hf_reference import huggingface_config
 from benchmarks.machine import RESULTS, arguments, machine, report, slug
 from bertviz_lab.config import IGNORE_INDEX, BertConfig, PretrainConfig
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.weights import load_state
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.loop.hardware import Hardware, available_cores, cpu_multiplies_bf16
+from bertviz_lab.training.loop.hardware import Hardware, cpu_multiplies_bf16
 from bertviz_lab.training.loop.optim import lr_schedule
 from bertviz_lab.training.pretraining.evaluate import EvalSize, eval_batches, evaluate_pretraining
 from bertviz_lab.training.pretraining.pretrain import pretrain

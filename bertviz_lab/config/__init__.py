@@ -2,8 +2,8 @@
 
 In reading order: `model` (the shape of a BERT; `family` and `families`, those that came after it; `family_notes`, how
 they differ, in sentences), `options` (what a setting needs besides its value, and what all runs share), `pretrain`,
-`finetune`, `ablations` (settings of the ablation study), `limits` (what visitors of a page may use). Here: where the
-models are that ship.
+`finetune`, `ablations` (settings of the ablation study), `limits` (what visitors of a page may use), `cores`. Here:
+where the models are that ship.
 """
 
 from pathlib import Path

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import RunConfig
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
 from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, plan_starts
@@ -55,7 +56,7 @@ class Runs:
     """All runs under one folder."""
 
     root: Path
-    most_running: int = max(1, (os.cpu_count() or 1) // 2)  # runs that train at a time
+    most_running: int = field(default_factory=lambda: max(1, available_cores() // 2))  # runs that train at a time
     cached: bool = True  # keep prepared texts for the next run; not those of strangers
     memory_bytes: int = 0  # that the process of one run may take; 0 sets no limit
     most_seconds: float = 0.0  # that the process of one run may live; 0 sets no limit

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import SHIPPED
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH, languages
@@ -95,7 +96,7 @@ class Settings:
         proxies = _names(trusted_proxies or environment.get("BERTVIZ_LAB_TRUSTED_PROXIES"))
         shared = shared or host not in LOCAL_HOSTS or space or bool(proxies or workshop)
         environment = {**(_WORKSHOP_LIMITS if workshop else {}), **environment}
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = available_cores()
         if max_runs is None:
             max_runs = max(1, min(cores // 2, 64))
         # Trainings run at low priority, so one person's may take every core; strangers get equal parts.

@@ -18,6 +18,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast, broadcast_object_list
 from torch import Tensor, nn
 
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.encoder import EncoderLayer
 from bertviz_lab.training.loop.sharding import is_sharded, shard_model
@@ -143,11 +144,6 @@ def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator |
 def broadcast_object(accelerator: Accelerator, value: T) -> T:
     """Return the main process's picklable value for all processes; they wait for it. Not for use in every step."""
     return broadcast_object_list([value])[0] if accelerator.num_processes > 1 else value
-
-
-def available_cores() -> int:
-    """Cores this process may run on; a container can set fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def local_processes() -> int:

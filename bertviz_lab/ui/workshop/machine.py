@@ -20,6 +20,7 @@ from typing import Literal
 import psutil
 
 from bertviz_lab.config import SHIPPED, BertConfig, PretrainConfig
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.lazy import checkpoints, interpret
 
@@ -88,7 +89,7 @@ def _packages() -> Check:
 
 
 def _cores(visitors: int) -> Check:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = available_cores()
     busy = psutil.cpu_percent(interval=0.5) / 100 * (psutil.cpu_count() or 1)
     sentence = (
         f"{cores} core{'s' * (cores > 1)}, {busy:.1f} of them busy now; {max(1, cores // 2)} training run(s) at a time."

@@ -6,15 +6,10 @@ from accelerate.utils import DistributedType
 from torch import nn
 
 from bertviz_lab import load_checkpoint
+from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.loop import hardware
-from bertviz_lab.training.loop.hardware import (
-    Hardware,
-    available_cores,
-    choose_hardware,
-    compile_layers,
-    start_accelerator,
-)
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, compile_layers, start_accelerator
 from bertviz_lab.training.loop.optim import clip_and_step
 from bertviz_lab.training.runs.events import StepDone
 from tests.model.support import PRETRAINING, build, inputs, labels_for
@@ -55,11 +50,13 @@ def test_an_unknown_precision_and_sharded_fp16_are_refused(monkeypatch):
         choose_hardware("fp16", threads=1, accelerator=Sharded())
 
 
-def test_threads_are_those_asked_for_or_all_cores():
+def test_threads_are_those_asked_for_or_all_cores(monkeypatch):
     threads = torch.get_num_threads()
     try:
         assert choose_hardware("fp32", threads=1).threads == torch.get_num_threads() == 1
         assert choose_hardware("fp32").threads == torch.get_num_threads() == available_cores()
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # as a container's quota would
+        assert choose_hardware("fp32").threads == 1
     finally:
         torch.set_num_threads(threads)
 
