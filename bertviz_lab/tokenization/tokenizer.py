@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders
 
@@ -243,15 +244,21 @@ class Tokenizer:
         pieces = zip(words, self.ids([f" {word}" for word in words]), strict=True)
         return [[self.mask_id] if word == mask else ids or [self.unk_id] for word, ids in pieces]
 
-    def ids_and_spans(self, texts: Sequence[str]) -> list[tuple[list[int], tuple[tuple[int, int], ...]]]:
-        """Return the ids of many texts, as `ids` does, with each token's (start, end) in characters, as in `encode`."""
-        encodings = self._corpus_backend.encode_batch(list(map(replace_surrogates, texts)), add_special_tokens=False)
+    def ids_and_spans(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """Return of each text its ids, as `ids` does, and each token's start and end in characters, (tokens, 2).
+
+        Characters are counted as in `encode`.
+        """
         result = []
-        for text, encoding in zip(texts, encodings, strict=True):
-            spans = encoding.offsets
-            if self.algorithm != "wordpiece":  # others' tokens have the space before a word
-                spans = [token_span(text, token, *span) for token, span in zip(encoding.tokens, spans, strict=True)]
-            result.append((encoding.ids, tuple(spans)))
+        for start in range(0, len(texts), _BATCH):
+            some = texts[start : start + _BATCH]
+            encodings = self._corpus_backend.encode_batch([*map(replace_surrogates, some)], add_special_tokens=False)
+            for text, encoding in zip(some, encodings, strict=True):
+                spans = encoding.offsets
+                if self.algorithm != "wordpiece":  # others' tokens have the space before a word
+                    spans = [token_span(text, token, *span) for token, span in zip(encoding.tokens, spans, strict=True)]
+                as_array = np.array(spans, dtype=np.int32).reshape(-1, 2)
+                result.append((np.array(encoding.ids, dtype=np.int32), as_array))
         return result
 
     def decode(self, ids: Iterable[SupportsIndex], skip_special: bool = True) -> str:

@@ -43,8 +43,7 @@ def text_of(documents: list[Document]) -> str:
 
 def offsets_of(window: Window) -> tuple[tuple[int, int] | None, ...]:
     """(start, end) of each token in characters of the passage; None for tokens outside the passage."""
-    shown = window.spans[window.first_token : window.first_token + window.passage_end - window.passage_start]
-    return (None,) * window.passage_start + shown + (None,)
+    return (None,) * window.passage_start + tuple(map(tuple, window.shown_spans.tolist())) + (None,)
 
 
 def max_context_of(window: Window) -> tuple[bool, ...]:

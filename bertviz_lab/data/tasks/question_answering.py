@@ -5,8 +5,7 @@ begin only in the one that shows more context around the token, Google's "max co
 run_squad.py).
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -31,8 +30,8 @@ class Window:
     question: int  # its index among the questions
     ids: NDArray[np.int32]  # (tokens,) token ids
     passage_start: int  # position of the first token of the passage; segment 1 begins there
-    # (start, end) in characters of every token of the whole passage; shared by all windows of a passage
-    spans: tuple[tuple[int, int], ...]
+    # (tokens, 2): start and end in characters of every token of the whole passage; shared by all windows of a passage
+    spans: NDArray[np.int32]
     first_token: int  # index in the passage of the token at `passage_start`
     # positions (first, after the last) of the tokens for which this window shows most context
     max_context_range: tuple[int, int]
@@ -45,10 +44,15 @@ class Window:
         """The position after the last token of the passage: that of the last [SEP]."""
         return len(self.ids) - 1
 
+    @property
+    def shown_spans(self) -> NDArray[np.int32]:
+        """The spans of the window's own tokens of the passage, (tokens, 2)."""
+        return self.spans[self.first_token : self.first_token + self.passage_end - self.passage_start]
+
     def span(self, start: int, end: int) -> tuple[int, int]:
         """(start, end) in characters of the passage, from the token at position `start` through that at `end`."""
         shift = self.first_token - self.passage_start
-        return self.spans[start + shift][0], self.spans[end + shift][1]
+        return int(self.spans[start + shift, 0]), int(self.spans[end + shift, 1])
 
 
 def make_windows(
@@ -148,15 +152,50 @@ def window_ranges(count: int, capacity: int, stride: int) -> list[WindowRange]:
     return [WindowRange(firsts[i], ends[i], (edges[i], edges[i + 1])) for i in range(len(firsts))]
 
 
-def _answer_tokens(question: Question, spans: tuple[tuple[int, int], ...]) -> tuple[int, int] | None:
+def _answer_tokens(question: Question, spans: NDArray[np.int32]) -> tuple[int, int] | None:
     """Return the first and the last token of the passage that overlap the first answer; None without any."""
     if not question.answers:
         return None
     answer = question.answers[0]
     start, end = answer.start, answer.start + len(answer.text)
-    first = bisect_right(spans, start, key=lambda span: span[1])
-    last = bisect_left(spans, end, key=lambda span: span[0]) - 1
+    first = int(np.searchsorted(spans[:, 1], start, side="right"))
+    last = int(np.searchsorted(spans[:, 0], end)) - 1
     return (first, last) if first <= last else None
+
+
+def shares_of_tokens(
+    windows: Sequence[Window], theirs: Sequence[Window], their_shares: Sequence[NDArray[np.floating]]
+) -> Iterator[NDArray[np.float32]]:
+    """Yield for each window, (2, tokens), where an answer begins and ends by a model with other tokens.
+
+    Of the windows that it read the question in, the one that shows most of the same passage counts. A share goes to the
+    token that has the same first or last character; to [CLS], no answer, where the window does not show it.
+
+    Args:
+        windows: those of one tokenizer.
+        theirs: those of the same questions by another.
+        their_shares: (2, tokens) of each of `theirs`: the probability that the answer begins and ends at each token.
+    """
+    of_question: dict[int, list[int]] = {}
+    for place, other in enumerate(theirs):
+        of_question.setdefault(other.question, []).append(place)
+    for window in windows:
+        place = max(of_question[window.question], key=lambda place: _shared_characters(window, theirs[place]))
+        other, shares = theirs[place], np.zeros((2, len(window.ids)), dtype=np.float32)
+        for side, characters in enumerate((other.shown_spans[:, 0], other.shown_spans[:, 1] - 1)):
+            tokens = np.searchsorted(window.spans[:, 0], characters, side="right") - 1 - window.first_token
+            is_shown = (tokens >= 0) & (tokens < len(window.shown_spans))
+            of_passage = their_shares[place][side, other.passage_start : other.passage_end]
+            np.add.at(shares[side], tokens[is_shown] + window.passage_start, of_passage[is_shown])
+            shares[side, 0] = 1 - shares[side].sum()
+        yield shares
+
+
+def _shared_characters(one: Window, other: Window) -> int:
+    """Return how many characters of the passage both windows show, about."""
+    if not len(one.shown_spans) or not len(other.shown_spans):
+        return 0
+    return min(one.shown_spans[-1, 1], other.shown_spans[-1, 1]) - max(one.shown_spans[0, 0], other.shown_spans[0, 0])
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ _HEADS = ("classifier.", "qa_outputs.")
 class Setup:
     """What all trials of a run share: the task, rows of token ids, and the shape of the model."""
 
-    teacher: Tensor | None = None  # its outputs, (examples, ...)
+    teacher: Tensor | None = None  # what is followed of it, (rows, ...)
 
     def __init__(self, config: FinetuneConfig, data: TaskSplits, start: Checkpoint, folder: Path) -> None:
         if config.lora:
@@ -157,8 +157,8 @@ class Setup:
         self.train = train
         # Positions that no training row reaches are trained only if they were before.
         self.trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST_SEQUENCE))
-        limits = Limits(self.trained_length, config.stride, config.max_question_length)
-        self.held_out = encode_examples(data.held_out, data.task, start.tokenizer, data.labels, limits)
+        self.limits = Limits(self.trained_length, config.stride, config.max_question_length)
+        self.held_out = encode_examples(data.held_out, data.task, start.tokenizer, data.labels, self.limits)
         shape = start.config.replace(
             hidden_dropout_prob=config.dropout,
             attention_probs_dropout_prob=config.dropout,
@@ -178,8 +178,8 @@ class Setup:
         if kept.is_file():
             self.teacher = read_tensors([kept])["outputs"]
             return
-        examples, length = self.data.train, self.trained_length
-        self.teacher = teacher_outputs(self.config.teacher, examples, self.task, length, hardware)
+        about = (self.data.train, self.train, self.task, self.limits, hardware)
+        self.teacher = teacher_outputs(self.config.teacher, *about)
         if hardware.is_main:
             with atomic_file(kept) as fresh:
                 write_tensors({"outputs": self.teacher.contiguous()}, fresh)

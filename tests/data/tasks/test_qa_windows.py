@@ -9,7 +9,7 @@ from transformers import AutoTokenizer
 from bertviz_lab import InputError, Tokenizer
 from bertviz_lab.data.examples import Answer, Question
 from bertviz_lab.data.tasks import question_answering as qa_windows
-from bertviz_lab.data.tasks.question_answering import make_windows, window_ranges
+from bertviz_lab.data.tasks.question_answering import make_windows, shares_of_tokens, window_ranges
 from tests.data.support import max_context_of, offsets_of
 from tests.little import little_text
 from tests.test_floors import PACKAGE
@@ -40,6 +40,29 @@ def question_on(passage: str, answer: str | None = None, question: str = "what",
 
 def tokens(tokenizer: Tokenizer, window) -> str:
     return " ".join(tokenizer.token(i) for i in window.ids)
+
+
+def test_shares_of_another_model_stay_at_the_same_characters(wiki, either) -> None:
+    """In windows of any length; what a window does not show is no answer in it."""
+    passage = " ".join(f"{sentence}" for sentence in little_text().splitlines()[:6])
+    question = [question_on(passage, "river")]
+    (theirs,) = make_windows(question, either, max_length=512)
+    certain = np.zeros((2, len(theirs.ids)))
+    certain[(0, 1), (theirs.start, theirs.end)] = 1
+    for length in (512, 20):
+        windows = make_windows(question, wiki, max_length=length, stride=4)
+        assert any(window.start for window in windows)
+        for window, shares in zip(windows, shares_of_tokens(windows, [theirs], [certain]), strict=True):
+            assert shares.argmax(1).tolist() == [window.start, window.end]
+            assert shares.max(1).tolist() == [1, 1]
+    rng = np.random.default_rng(0)
+    several = make_windows(question, wiki, max_length=20, stride=4)
+    random = [rng.random((2, len(window.ids))) for window in several]
+    random = [shares / shares.sum(1, keepdims=True) for shares in random]
+    for window, before, after in zip(several, random, shares_of_tokens(several, several, random), strict=True):
+        passage_part = slice(window.passage_start, window.passage_end)
+        np.testing.assert_allclose(after[:, passage_part], before[:, passage_part], rtol=1e-6)
+        np.testing.assert_allclose(after.sum(1), 1, rtol=1e-6)
 
 
 def test_a_passage_that_fits_is_one_window(wiki) -> None:

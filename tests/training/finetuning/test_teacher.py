@@ -3,25 +3,33 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.nn.functional import cosine_similarity, mse_loss
 
 from bertviz_lab.data.examples import read_examples
+from bertviz_lab.data.tasks.batches import Limits, encode_examples
 from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.tasks import task_for
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask
 from bertviz_lab.training.finetuning.tasks.embeddings import relation_loss
 from bertviz_lab.training.finetuning.teacher import teacher_outputs
 from bertviz_lab.training.loop.hardware import choose_hardware
-from tests.little import little_folder, little_tokenizer
+from tests.little import little_folder, little_text, little_tokenizer
 from tests.training.finetuning.embeddings.support import config_for
-from tests.training.finetuning.support import batch_of, examples, features_of, finish, labels_of
+from tests.training.finetuning.support import LIMITS, batch_of, examples, features_of, finish, labels_of
 from tests.training.support import resumes_exactly, weights
 
 TEACHABLE = ("classification", "multilabel")
+WITH_TOKENS = ("tokens", "qa")
+#: A student whose tokens are not its teacher's.
+_OTHER_TOKENS = Tokenizer.train(little_text().splitlines(), vocab_size=90)
 
 
 @pytest.fixture(scope="module")
@@ -30,38 +38,79 @@ def teachers(files, tmp_path_factory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("teachers")
     little_folder(folder / "start", hidden_size=16)
     finish(config_for(files, folder, "pairs", model=str(folder / "start"), epochs=1), folder / "embeddings")
-    for task in (*TEACHABLE, "tokens"):
+    for task in (*TEACHABLE, *WITH_TOKENS, "regression"):
         finish(files.config(task, model=str(folder / "start")), folder / task)
-    return {task: str(folder / task / "model") for task in ("embeddings", "tokens", *TEACHABLE)}
+    return {task: str(folder / task / "model") for task in ("embeddings", "regression", *TEACHABLE, *WITH_TOKENS)}
+
+
+def outputs_of(name: str, rows: tuple, task: FinetuningTask, tokenizer: Tokenizer, limits: Limits = LIMITS) -> Tensor:
+    """What a student with this tokenizer follows of a teacher."""
+    features = encode_examples(rows, task.name, tokenizer, task.labels, limits)
+    return teacher_outputs(name, rows, features, task, limits, choose_hardware("fp32", 1))
 
 
 @pytest.mark.parametrize("task", TEACHABLE)
 def test_a_teacher_gives_each_example_its_logits_in_the_order_of_the_student_s_labels(task, teachers) -> None:
     rows = examples(task)
     labels = labels_of(rows)[::-1]
-    outputs = teacher_outputs(teachers[task], rows, task_for(task, labels), 48, choose_hardware("fp32", 1))
+    outputs = outputs_of(teachers[task], rows, task_for(task, labels), _OTHER_TOKENS)
     probabilities = outputs.softmax(-1) if task == "classification" else outputs.sigmoid()
     predictions, _ = predict_with(load_checkpoint(teachers[task]), rows, max_length=48)
     expected = torch.tensor([p.probabilities[::-1] for p in predictions])
     torch.testing.assert_close(probabilities, expected, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("task", ["classification", "embeddings"])
+def test_a_teacher_gives_each_word_its_logits_at_the_first_of_the_student_s_pieces(teachers) -> None:
+    rows = examples("tokens")
+    labels, limits = labels_of(rows)[::-1], replace(LIMITS, max_length=16)  # long sentences have several rows
+    features = encode_examples(rows, "tokens", _OTHER_TOKENS, labels, limits)
+    outputs = outputs_of(teachers["tokens"], rows, task_for("tokens", labels), _OTHER_TOKENS, limits)
+    assert len(features) > len(rows)
+    own: dict[int, list[str]] = {}
+    for owner, word_starts, row in zip(features.examples, features.word_starts, outputs, strict=True):
+        own.setdefault(owner, []).extend(labels[place] for place in row[word_starts].argmax(-1))
+    predictions, _ = predict_with(load_checkpoint(teachers["tokens"]), rows, max_length=16)
+    assert [tuple(own[n]) for n in range(len(rows))] == [prediction.labels for prediction in predictions]
+
+
+def test_a_teacher_shows_where_its_answer_is_among_the_student_s_tokens(teachers) -> None:
+    rows, limits = examples("qa"), replace(LIMITS, max_length=64)  # a passage is one row
+    features = encode_examples(rows, "qa", _OTHER_TOKENS, (), limits)
+    outputs = outputs_of(teachers["qa"], rows, task_for("qa"), _OTHER_TOKENS, limits)
+    torch.testing.assert_close(outputs.float().sum(-1), torch.ones(len(features), 2), atol=2e-3, rtol=0)
+    teacher = load_checkpoint(teachers["qa"])
+    read = encode_examples(rows, "qa", teacher.tokenizer, (), limits)
+    own = outputs_of(teachers["qa"], rows, task_for("qa"), teacher.tokenizer, limits)
+    compared = 0
+    for window, theirs, shares, their_shares in zip(features.windows, read.windows, outputs, own, strict=True):
+        passage = slice(theirs.passage_start, theirs.passage_end)  # the little teacher is sure of no answer
+        starts, ends = (their_shares[:, passage].argmax(-1) + theirs.passage_start).tolist()
+        for side, place in enumerate((starts, ends)):
+            character = theirs.span(place, place)[side] - side
+            token = int(np.searchsorted(window.spans[:, 0], character, side="right")) - 1
+            assert window.spans[token, 0] <= character < window.spans[token, 1]
+            assert shares[side, window.passage_start + token] >= their_shares[side, place] - 1e-3
+            compared += 1
+    assert compared == 2 * len(rows)
+
+
+@pytest.mark.parametrize("task", ["classification", "embeddings", *WITH_TOKENS])
 def test_a_student_comes_nearer_to_its_teacher_than_without_it(task, files, teachers, tmp_path) -> None:
     def distance(name: str, **options) -> float:
         options |= {"epochs": 8, "learning_rate": 2e-3, "dropout": 0.0}
         embeds = task == "embeddings"
         config = config_for(files, tmp_path, "pairs", **options) if embeds else files.config(task, **options)
         finish(config, tmp_path / name)
-        hardware, rows = choose_hardware("fp32", 1), read_examples(tmp_path / name / "examples" / "train.jsonl")
-        kind = task_for(task, () if embeds else load_checkpoint(tmp_path / name / "model").config.labels)
+        rows = read_examples(tmp_path / name / "examples" / "train.jsonl")
+        student = load_checkpoint(tmp_path / name / "model")
+        kind = task_for(task, student.config.labels if task in ("classification", "tokens") else ())
         theirs, own = (
-            teacher_outputs(model, rows, kind, 48, hardware)
+            outputs_of(model, rows, kind, student.tokenizer).float()
             for model in (teachers[task], str(tmp_path / name / "model"))
         )
         if embeds:
             return float(relation_loss(own.flatten(0, 1), theirs.flatten(0, 1)))
-        return float(mse_loss(own, theirs))
+        return float(mse_loss(own, theirs) if task == "qa" else mse_loss(own.softmax(-1), theirs.softmax(-1)))
 
     assert distance("taught", teacher=teachers[task]) < 0.9 * distance("alone")
 
@@ -74,6 +123,28 @@ def test_a_run_that_goes_on_does_not_ask_its_teacher_again(files, teachers, tmp_
     finish(config, tmp_path / "torn", resume=True)
     whole, torn = (json.loads((tmp_path / name / "report.json").read_text())["scores"] for name in ("whole", "torn"))
     assert torn == whole
+
+
+@pytest.mark.parametrize("task", WITH_TOKENS)
+def test_the_loss_of_a_task_with_tokens_is_least_where_the_student_predicts_what_its_teacher_does(task) -> None:
+    features = features_of(task, little_tokenizer())
+    batch, kind = batch_of(features, little_tokenizer()), task_for(task, labels_of(examples(task)))
+    width = batch.input_ids.shape[1]
+    if task == "qa":
+        own = torch.randn(len(features), 2, width).masked_fill(~batch.attention_mask[:, None], -torch.inf)
+        theirs = torch.nn.functional.pad(own.softmax(-1), (0, 3))  # as wide as the longest row of all
+        parts = [part.requires_grad_() for part in own.unbind(1)]
+    else:
+        own = torch.randn(len(features), width, len(kind.labels))
+        theirs, parts = torch.nn.functional.pad(own, (0, 0, 0, 3)), [own.clone().requires_grad_()]
+    for shift, still in ((0.0, True), (1.0, False)):
+        logits = tuple(
+            part + shift * torch.linspace(0, 1, part.shape[1]).view(-1, *[1] * (part.dim() - 2)) for part in parts
+        )
+        if task == "tokens":
+            logits = tuple(part + shift * torch.arange(part.shape[-1]) for part in logits)
+        gradients = torch.autograd.grad(kind.teacher_loss(logits, theirs, batch), parts)
+        assert (max(float(gradient.abs().max()) for gradient in gradients) < 1e-6) is still
 
 
 @pytest.mark.parametrize("task", TEACHABLE)
@@ -133,7 +204,7 @@ def test_a_teacher_of_something_else_is_refused_before_training(files, teachers,
             str(tmp_path / "other"),
             "predicts a, b, c; the labels of these examples are bad, good, so so",
         ),
-        ("tokens", teachers["tokens"], "words and answers have their own tokens"),
+        ("regression", teachers["regression"], "a number has none"),
         ("classification", files.model, "has not been fine-tuned"),
     ):
         with pytest.raises(InputError, match=message):

@@ -17,6 +17,7 @@ from bertviz_lab import strict_json
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Example, LabelledText, Task
 from bertviz_lab.data.tasks.batches import Features, TaskBatch, TaskBatches
+from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.model.losses import cross_entropy
@@ -53,6 +54,9 @@ def write_predictions(path: Path, examples: Sequence[Example], predictions: Sequ
 #: The label, in scores, of what has one that the model does not know.
 UNKNOWN = "(unknown to the model)"
 
+#: That a teacher's and a student's distributions over classes are softened by.
+TEMPERATURE = 2.0
+
 #: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
 SCORED_AT_ONCE = 64
 
@@ -77,7 +81,6 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     reads_tokens: ClassVar[bool] = False  # the head reads every token, not the first alone
     one_label: ClassVar[bool] = False  # of each text or word: the accuracy is measured, and classes have weights
     slice_metric: ClassVar[str] = ""  # of parts of the held-out examples, where it is not that of the run
-    teachable: ClassVar[bool] = False  # a teacher's outputs belong to texts, whatever its vocabulary
     unchecked: ClassVar[str] = ""  # why the labels of its examples are not checked; "" where they are
     numeric: ClassVar[bool] = False  # a number is predicted: a prediction is off by some amount, not right or wrong
 
@@ -110,8 +113,20 @@ class FinetuningTask(ABC, Generic[ExampleT]):
         summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE_INDEX, reduction="sum")
         return summed / max(batch.total, 1e-9)
 
+    def outputs_to_follow(
+        self, teacher: "FinetuningTask", outputs: list[Outputs], read: Features, features: Features
+    ) -> Tensor:
+        """Return what a student follows of each row of its own `features`, (rows, ...).
+
+        `outputs` are those of the `teacher`, a task with labels in an order of its own, of the rows that it `read`: the
+        same examples by other tokens.
+
+        Raises `InputError` for a task that has no teacher.
+        """
+        raise InputError("A `teacher` is for classes, labels, answers and embeddings: a number has none.")
+
     def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
-        """Return this part's share of the mean distance from a teacher's outputs, see `teacher.teacher_outputs`."""
+        """Return this part's share of the mean distance from the `outputs_to_follow` of a batch."""
         raise NotImplementedError
 
     @abstractmethod
@@ -191,6 +206,14 @@ class TextTask(FinetuningTask[LabelledText]):
 
     column: ClassVar[str] = "label"  # of a table of predictions
 
+    def outputs_to_follow(
+        self, teacher: FinetuningTask, outputs: list[Outputs], read: Features, features: Features
+    ) -> Tensor:
+        """Return the teacher's logits in the order of this task's labels, (texts, labels)."""
+        if not self.labels:
+            return super().outputs_to_follow(teacher, outputs, read, features)
+        return torch.from_numpy(np.stack([logits for (logits,) in outputs])[:, order_of_labels(self, teacher)])
+
     def answer(self, prediction: Prediction) -> Any:
         """Return the cell of a table."""
         return prediction.label
@@ -202,6 +225,11 @@ class TextTask(FinetuningTask[LabelledText]):
         for text, prediction in zip(examples, predictions, strict=True):
             shares = [round(share, 4) for share in prediction.probabilities]
             yield [text.row, text.text_a, *([text.text_b or ""] if second else []), self.answer(prediction), *shares]
+
+
+def order_of_labels(student: FinetuningTask, teacher: FinetuningTask) -> list[int]:
+    """Return where the teacher has each of the student's labels."""
+    return [teacher.labels.index(label) for label in student.labels]
 
 
 def fields(report: object, *names: str) -> dict[str, float]:

@@ -12,17 +12,23 @@ from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.data.tasks.task_report import is_unbalanced
 from bertviz_lab.metrics.classification import ClassificationReport, classification_report
 from bertviz_lab.model.losses import soft_target_loss
-from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Logits, Outputs, Prediction, Texts, TextTask, fields
-
-#: That soft targets are softened by.
-TEMPERATURE = 2.0
+from bertviz_lab.training.finetuning.tasks.base import (
+    TEMPERATURE,
+    UNKNOWN,
+    Logits,
+    Outputs,
+    Prediction,
+    Texts,
+    TextTask,
+    fields,
+)
 
 
 class Classification(TextTask):
     """The class with the largest logit; a label that the model does not know comes after those it knows."""
 
     name, title = "classification", "classification"
-    label_type, one_label, slice_metric, teachable = str, True, "accuracy", True
+    label_type, one_label, slice_metric = str, True, "accuracy"
 
     def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
         """Return the KL divergence of the softened distributions (Hinton et al. 2015, section 2)."""

@@ -85,7 +85,6 @@ class Embeddings(FinetuningTask[RelatedTexts]):
 
     name, title, pipeline = "embeddings", "sentence embeddings", "sentence-similarity"
     model_class, example_type, numeric = BertModel, RelatedTexts, True
-    teachable = True
     unchecked = "Texts that belong together have no labels."
 
     pooling: Pooling = "mean"
@@ -110,6 +109,12 @@ class Embeddings(FinetuningTask[RelatedTexts]):
     def loss(self, logits: Logits, batch: TaskBatch, weights: Tensor | None = None, training: bool = False) -> Tensor:
         scored = batch.targets.is_floating_point()
         return cosine_loss(logits, batch.targets, batch.count) if scored else ranking_loss(logits)
+
+    def outputs_to_follow(
+        self, teacher: FinetuningTask, outputs: list[Outputs], read: Features, features: Features
+    ) -> Tensor:
+        """Return the teacher's vectors, (examples, texts, hidden)."""
+        return torch.from_numpy(np.stack([np.stack(vectors) for vectors in outputs]))
 
     def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
         return relation_loss(torch.cat(logits), theirs.transpose(0, 1).flatten(0, 1))

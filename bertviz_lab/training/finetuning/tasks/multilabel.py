@@ -21,7 +21,7 @@ class MultiLabel(TextTask):
     """A sigmoid for each label."""
 
     name, title, column = "multilabel", "multi-label classification", "labels"
-    label_type, teachable = tuple, True
+    label_type = tuple
 
     def model_settings(self, train: Texts) -> dict:
         return super().model_settings(train) | {"problem_type": "multi_label_classification"}

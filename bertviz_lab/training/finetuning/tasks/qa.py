@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
-from bertviz_lab.data.tasks.question_answering import extract_answers
+from bertviz_lab.data.tasks.question_answering import extract_answers, shares_of_tokens
 from bertviz_lab.metrics.squad import answer_f1, answer_scores
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.model.losses import cross_entropy
@@ -41,6 +43,22 @@ class QuestionAnswering(FinetuningTask[Question]):
         starts, ends = batch.targets.unbind(1)
         count = max(1, batch.count)
         return (cross_entropy(logits[0], starts, count) + cross_entropy(logits[1], ends, count)) / 2
+
+    def outputs_to_follow(
+        self, teacher: FinetuningTask, outputs: list[Outputs], read: Features, features: Features
+    ) -> Tensor:
+        """Return how likely an answer begins, and ends, at each token: (rows, 2, tokens) in 16 bits."""
+        from scipy.special import softmax
+
+        theirs = [softmax(np.stack(logits).astype(np.float64), axis=-1) for logits in outputs]
+        shares = shares_of_tokens(features.windows, read.windows, theirs)
+        return pad_sequence([torch.from_numpy(row.T).half() for row in shares], batch_first=True).transpose(1, 2)
+
+    def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
+        """Return the cross-entropy with the teacher's probabilities in place of the first and the last token."""
+        own = torch.stack(logits, dim=1).float().log_softmax(-1).clamp(min=-1e4)  # -inf in the padding
+        width = min(own.shape[-1], theirs.shape[-1])
+        return -(own[..., :width] * theirs[..., :width]).sum() / (2 * max(1, batch.count))
 
     def predictions(self, examples: Sequence[Question], features: Features, outputs: list[Outputs]) -> list[Prediction]:
         # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).

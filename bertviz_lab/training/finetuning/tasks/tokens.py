@@ -6,13 +6,25 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import LabelledWords
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.metrics.entities import EntityReport, entity_report, marks_entities
 from bertviz_lab.model import BertForTokenClassification
-from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction, fields
+from bertviz_lab.model.losses import soft_target_loss
+from bertviz_lab.training.finetuning.tasks.base import (
+    TEMPERATURE,
+    FinetuningTask,
+    Logits,
+    Outputs,
+    Prediction,
+    fields,
+    order_of_labels,
+)
 
 
 class Tokens(FinetuningTask[LabelledWords]):
@@ -25,6 +37,27 @@ class Tokens(FinetuningTask[LabelledWords]):
 
     def logits(self, model: nn.Module, batch: TaskBatch) -> Logits:
         return (model(batch.input_ids, batch.attention_mask, batch.token_type_ids).logits,)
+
+    def outputs_to_follow(
+        self, teacher: FinetuningTask, outputs: list[Outputs], read: Features, features: Features
+    ) -> Tensor:
+        """Return the teacher's logits of each word at its first piece: (rows, tokens, labels), in 16 bits."""
+        order = order_of_labels(self, teacher)
+        words: list[list[np.ndarray]] = [[] for _ in range(int(features.examples[-1]) + 1)]
+        for owner, word_starts, (logits,) in zip(read.examples, read.word_starts, outputs, strict=True):
+            words[owner].extend(logits[word_starts][:, order])
+        rows = []
+        for owner, word_starts, ids in zip(features.examples, features.word_starts, features.ids, strict=True):
+            row = torch.zeros(len(ids), len(order), dtype=torch.float16)
+            row[word_starts] = torch.from_numpy(np.stack(words[owner][: len(word_starts)])).half()
+            del words[owner][: len(word_starts)]  # the next row of a long sentence goes on after them
+            rows.append(row)
+        return pad_sequence(rows, batch_first=True)
+
+    def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
+        """Return the KL divergence of the softened distributions of the labelled words."""
+        labelled = (batch.targets != IGNORE_INDEX).nonzero(as_tuple=True)
+        return soft_target_loss(logits[0][labelled], theirs[labelled], TEMPERATURE) / max(1, batch.count)
 
     def predictions(
         self, examples: Sequence[LabelledWords], features: Features, outputs: list[Outputs]
