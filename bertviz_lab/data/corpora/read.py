@@ -18,6 +18,7 @@ from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName, dataset_paragraphs
 from bertviz_lab.data.corpora.formats.markdown import markdown_paragraphs
+from bertviz_lab.data.corpora.formats.mediawiki import is_mediawiki, mediawiki_paragraphs
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values, record_paragraphs
 from bertviz_lab.data.corpora.formats.tables import table_paragraphs
 from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
@@ -57,7 +58,7 @@ def read_documents(
         paths: .txt, .md, .csv, .tsv, .jsonl and .json files, .zip files of these, folders (all such files in
             them) and patterns ("books/*.txt"); "sample:NAME" for a text that ships with the lab, and
             "dataset:NAME" for a data set (see `formats.hub`; these two are read first). Files with other endings
-            are read as plain text if they are text.
+            are read as plain text if they are text, or as a dump of a MediaWiki.
         documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which decides
             for each file as `formats.layout` explains. A table row or JSON record is always a document.
         text_field: the column or field that holds the text; None or "" infers it.
@@ -153,7 +154,11 @@ class _Reading:
                 notes = FileNotes(source.name, recognize(source))
                 binary = source.open(self.meter)
                 with closing(io.TextIOWrapper(binary, encoding=notes.encoding, errors="replace")) as stream:
-                    yield from self._documents(self._paragraphs(source, stream, notes), notes)
+                    dump = source.format == "text" and is_mediawiki(binary.peek(1024))
+                    paragraphs = (
+                        mediawiki_paragraphs(binary, notes) if dump else self._paragraphs(source, stream, notes)
+                    )
+                    yield from self._documents(paragraphs, notes)
         except InputError as error:
             if source.named or self.meter.done > self.meter.max_bytes:
                 raise

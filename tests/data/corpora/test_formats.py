@@ -1,5 +1,6 @@
 """Formats of text: dumps, books, Markdown, tables, JSON, and markup that is left out."""
 
+import bz2
 import json
 import textwrap
 import time
@@ -272,3 +273,54 @@ def test_the_health_report_warns_of_letters_that_are_lost(tmp_path):
     assert "mostly Cyrillic" in report.warnings[0]
     assert report.recommended == {"lowercase": False}
     assert not any("mostly" in warning for warning in examine_files([path], vocab_size=300, lowercase=False).warnings)
+
+
+DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="de"><siteinfo>
+<namespaces><namespace key="6">Datei</namespace><namespace key="14">Kategorie</namespace></namespaces></siteinfo>
+<page><title>Mill</title><ns>0</ns><revision><text>{{Infobox|name=Mill|built={{year|1835}}}}
+The '''old''' [[mill (building)|mill]] is by the [[river]].&lt;ref&gt;A book.&lt;/ref&gt;
+It is &amp;quot;closed&amp;quot;.
+[[Datei:Mill.jpg|mini|The [[mill]] in winter.]]
+== History ==
+It was built of stone.
+{| class="wikitable"
+! Year !! Sacks
+|-
+| 1835 || 12
+|}
+* Its [http://example.org owner] was a baker.
+[[Kategorie:Mills]]</text></revision></page>
+<page><title>Old mill</title><ns>0</ns><redirect title="Mill" />
+<revision><text>#REDIRECT [[Mill]]</text></revision></page>
+<page><title>Talk:Mill</title><ns>1</ns><revision><text>Is it true?</text></revision></page>
+<page><title>River</title><ns>0</ns><revision><text>A river flows. It never stops.</text></revision></page>
+</mediawiki>
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2", "wiki.txt"])
+def test_a_dump_of_a_mediawiki_is_read_as_the_text_of_its_pages(name, tmp_path):
+    path = written(tmp_path, name, bz2.compress(DUMP.encode()) if name.endswith("bz2") else DUMP)
+    notes = ReadingNotes()
+    mill, river = read_documents(path, notes=notes)
+    assert mill.sentences == (
+        *("The old mill is by the river.", 'It is "closed".', "History", "It was built of stone."),
+        "Its owner was a baker.",
+    )
+    assert river.sentences == ("A river flows.", "It never stops.")
+    assert "redirects were left out. Each page is a document." in next(notes.descriptions())
+
+
+def test_a_part_of_a_dump_is_read_up_to_its_end(tmp_path):
+    notes = ReadingNotes()
+    (mill,) = read_documents(written(tmp_path, "part.xml", DUMP[: DUMP.index("A river")]), notes=notes)
+    assert mill.sentences[0] == "The old mill is by the river."
+    assert "The dump was read up to where it is no XML (no element found: line 19" in next(notes.markup())
+    with pytest.raises(InputError, match="holds no words"):
+        read(written(tmp_path, "start.xml", DUMP[:200]))
+
+
+@pytest.mark.parametrize("mark", ["[[", "{{", "'''"])
+def test_markup_that_never_ends_is_text(mark, tmp_path):
+    dump = DUMP.replace("A river flows.", f"A river flows. {mark * 20_000}")
+    assert read(written(tmp_path, "deep.xml", dump))[1].sentences[0] == "A river flows."
