@@ -19,7 +19,7 @@ from benchmarks.training_data.embedding_pairs import normal
 from benchmarks.training_data.unanswerable_questions import tested_passages
 from bertviz_lab.data.documents import split_sentences
 
-_QUESTIONS = 60_000
+_QUESTIONS = 200_000
 _PASSAGE = 80  # words of a passage at least, where its paragraph has so many
 _LONGEST_PASSAGE = 1500  # characters
 _SHORTEST_SENTENCE, _LONGEST_SENTENCE = 6, 45  # words of one that is asked about

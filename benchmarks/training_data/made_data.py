@@ -4,6 +4,7 @@ import lzma
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.task_datasets import folder as data_folder
@@ -12,7 +13,7 @@ from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write
 from benchmarks.training_data.film_reviews import write_film_reviews, write_review_sentences
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
 from benchmarks.training_data.named_entities import write_mixed_entities, write_silver_entities
-from benchmarks.training_data.unanswerable_questions import write_questions, write_short_questions
+from benchmarks.training_data.unanswerable_questions import MORE_SOURCES, write_questions, write_short_questions
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ MADE = (
     MadeData("{cloze_questions}", "cloze-questions.json", write_cloze_questions),
     MadeData("{short_questions}", "short-questions.json", write_short_questions),
     MadeData("{questions}", "questions.json", write_questions),
+    MadeData("{more_questions}", "more-questions.json", partial(write_questions, sources=MORE_SOURCES)),
     MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
     MadeData("{film_reviews}", "film-reviews.txt", write_film_reviews),
     MadeData("{review_sentences}", "review-sentences.tsv", write_review_sentences),

@@ -1,8 +1,10 @@
-"""Questions with answers out of published data, and the same questions on passages that do not answer them.
+"""Questions with answers out of published data, and questions made of them that their passages do not answer.
 
-The published training data has few questions without an answer. So every second question is asked a second time, on the
-passage of the same source that shares most of its rare words and does not hold its answer (as the distractors of Clark
-and Gardner 2018, section 3.2, are found).
+The published training data has few questions without an answer. So most questions are asked a second time: some on the
+passage of the same source that shares most of their rare words and does not hold their answer (as the distractors of
+Clark and Gardner 2018, section 3.2, are found), the others on their own passage with one word changed: a name, year or
+number for another, a word for its opposite, or a negation more. These are the commonest ways in which people wrote the
+unanswerable questions of SQuAD 2.0 (Rajpurkar et al. 2018, table 2).
 """
 
 import json
@@ -25,13 +27,35 @@ SOURCES = (
     "squadshifts/amazon_reviews.json",
     "squad_train_subset/train.json",
 )
-_EVERY = 2  # every so manieth question is asked again where it has no answer
+#: Eight articles of the same set in its second version, which people find on GitHub.
+MORE_SOURCES = ("squad2_train_part/train.json",)
+_EVERY = 3  # of so many questions one is asked again where it has no answer, and one is changed
 _AROUND = 70  # words of a short passage
 
+_NAMES = re.compile(r"(?<=[\w,] )[A-Z][\w'-]+(?: (?:of |the |de )?[A-Z][\w'-]+)*")
+_YEARS = re.compile(r"\b1[0-9]{3}\b|\b20[0-9]{2}\b")
+_NUMBERS = re.compile(r"\b(?!1[0-9]{3}\b|20[0-9]{2}\b)\d[\d,.]*\b")
+_OPPOSITES = """
+    first last, largest smallest, biggest smallest, highest lowest, most least, more less, more fewer, best worst,
+    oldest youngest, older younger, before after, north south, northern southern, east west, eastern western,
+    early late, earlier later, began ended, begin end, start end, started finished, increase decrease, increased
+    decreased, high low, higher lower, won lost, win lose, large small, larger smaller, long short, longest
+    shortest, maximum minimum, major minor, male female, men women, son daughter, father mother, brother sister,
+    rich poor, good bad, strong weak, old new, positive negative, same different, inside outside, above below,
+    with without, legal illegal, support oppose, supported opposed, allowed forbidden, like dislike, love hate,
+    easy hard, easier harder, cheap expensive, easiest hardest, public private, modern ancient, common rare, buy
+    sell, bought sold, left right, upper lower, always never, accept reject, accepted rejected, winner loser, safe
+    dangerous, hot cold, light heavy, happy sad, fast slow, gain lose
+"""
+_OPPOSITE = {word: other for pair in _OPPOSITES.split(",") for word, other in (pair.split(), pair.split()[::-1])}
+_AUXILIARY = re.compile(r"\b(?:is|are|was|were|do|does|did|can|could|would|has|have|had|should)\b(?! not|n't)")
+_NEGATED = 0.25  # share of the questions without such a word that are negated: all would teach that negated is enough
+_MEASURED = "how "  # before a word that asks how much: its opposite asks the same
 
-def write_questions(path: Path) -> tuple[int, int]:
-    """Write them in the format of SQuAD 2.0; returns how many have an answer, and how many have none."""
-    articles = [article for source in SOURCES for article in with_unanswerable(_paragraphs(source), source)]
+
+def write_questions(path: Path, sources: Sequence[str] = SOURCES) -> tuple[int, int]:
+    """Write those of some sources in the format of SQuAD 2.0; returns how many have an answer and how many none."""
+    articles = [article for source in sources for article in with_unanswerable(_paragraphs(source), source)]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
     asked = [q["is_impossible"] for article in articles for p in article["paragraphs"] for q in p["qas"]]
@@ -73,19 +97,49 @@ def with_unanswerable(paragraphs: Sequence[dict[str, Any]], title: str) -> list[
     for place, question in answerable[::_EVERY]:
         answers = [answer["text"] for answer in question["answers"]]
         if (other := index.closest_without(question["question"], answers, place)) is not None:
-            extra[other].append(
-                {
-                    "id": f"{question['id']}-elsewhere",
-                    "question": question["question"],
-                    "answers": [],
-                    "is_impossible": True,
-                }
-            )
+            extra[other].append(_impossible(f"{question['id']}-elsewhere", question["question"]))
+    rng = random.Random(title)
+    for number, (place, question) in enumerate(answerable):
+        if (
+            number % _EVERY == 1
+            and (changed := changed_question(question, paragraphs[place]["context"], rng)) is not None
+        ):
+            extra[place].append(_impossible(f"{question['id']}-changed", changed))
     articles = []
     for place, paragraph in enumerate(paragraphs):
         asked = [{**q, "is_impossible": not q["answers"]} for q in paragraph["qas"]] + extra[place]
         articles.append({"title": f"{title} {place}", "paragraphs": [{"context": paragraph["context"], "qas": asked}]})
     return articles
+
+
+def _impossible(name: str, question: str) -> dict[str, Any]:
+    return {"id": name, "question": question, "answers": [], "is_impossible": True}
+
+
+def changed_question(question: dict[str, Any], passage: str, rng: random.Random) -> str | None:
+    """The question with a name, year, number or word changed, so that its passage does not answer it, or None.
+
+    A name, year or number becomes another of the same passage, so that all of its words still stand there.
+    """
+    text = question["question"]
+    taken = " ".join([text, *(answer["text"] for answer in question["answers"])]).lower()
+    changes = []
+    for kind in (_NAMES, _YEARS, _NUMBERS):
+        others = sorted({found[0] for found in kind.finditer(passage) if found[0].lower() not in taken})
+        if others:
+            changes += [(found.span(), rng.choice(others)) for found in kind.finditer(text)]
+    words = [
+        (found.span(), _OPPOSITE[found[0]])
+        for found in re.finditer(r"\w+", text)
+        if found[0] in _OPPOSITE and not text[: found.start()].lower().endswith(_MEASURED)
+    ]
+    changes += 2 * words  # the likelier to make it unanswerable
+    if not changes and rng.random() < _NEGATED and (found := _AUXILIARY.search(text)):
+        changes = [(found.span(), "can't" if found[0] == "can" else f"{found[0]}n't")]
+    if not changes:
+        return None
+    (start, end), new = rng.choice(changes)
+    return text[:start] + new + text[end:]
 
 
 class PassageIndex:

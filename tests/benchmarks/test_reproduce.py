@@ -1,6 +1,7 @@
 """What ships, and the data that it was trained on, are what their programs give."""
 
 import json
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from benchmarks import reproduce
 from benchmarks.reproduce import averaged, pack, score, train
 from benchmarks.training_data import film_reviews, held_out_sentences
 from benchmarks.training_data.town_questions import lines_of, write_questions
+from benchmarks.training_data.unanswerable_questions import changed_question
 from bertviz_lab import load_checkpoint
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
@@ -151,3 +153,22 @@ def test_sentences_have_the_label_of_their_review(reviews: Path) -> None:
     film_reviews.write_review_sentences(reviews / "sentences.tsv")
     rows = (reviews / "sentences.tsv").read_text(encoding="utf-8").splitlines()
     assert sorted(rows) == ["I liked the first half.\t1", "The second one is better.\t1", "sentence\tlabel"]
+
+
+@pytest.mark.parametrize(
+    ("question", "changed"),
+    [
+        ("Where did the north team play?", {"Where did the south team play?"}),
+        ("In what town did Ada Byron live in 1835?", {"In what town did Mary Somerville live in 1835?"}),
+        ("What began in 1835?", {"What ended in 1835?", "What began in 1831?"}),
+        ("How long is it?", {"How long isn't it?", None}),
+        ("Which way?", {None}),
+    ],
+)
+def test_a_changed_question_has_another_name_or_a_word_s_opposite(question, changed) -> None:
+    passage = "In 1831 Mary Somerville wrote a book. Ada Byron read it in 1835 in London."
+    if "Ada" in question:
+        passage = passage.replace("1831", "that year")
+    asked = {"question": question, "answers": [{"text": "London"}]}
+    found = {changed_question(asked, passage, random.Random(seed)) for seed in range(40)}
+    assert found == changed
