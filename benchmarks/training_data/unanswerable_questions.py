@@ -30,7 +30,7 @@ SOURCES = (
 #: The first ten articles of SQuAD 2.0's training set, but "The Legend of Zelda: Twilight Princess" and
 #: "Spectre (2015 film)", whose 836 questions, 348 of them without an answer, are left for trying a recipe.
 MORE_SOURCES = ("squad2_train_part/train.json",)
-_EVERY = 3  # of so many questions one is asked again where it has no answer, and one is changed
+_EVERY = 3  # one question in three is asked of another passage, and one in three is changed
 _AROUND = 70  # words of a short passage
 
 _NAMES = re.compile(r"(?<=[\w,] )[A-Z][\w'-]+(?: (?:of |the |de )?[A-Z][\w'-]+)*")

@@ -251,9 +251,9 @@ class Tokenizer:
         """
         result = []
         for start in range(0, len(texts), _BATCH):
-            some = texts[start : start + _BATCH]
-            encodings = self._corpus_backend.encode_batch([*map(replace_surrogates, some)], add_special_tokens=False)
-            for text, encoding in zip(some, encodings, strict=True):
+            batch = texts[start : start + _BATCH]
+            encodings = self._corpus_backend.encode_batch([*map(replace_surrogates, batch)], add_special_tokens=False)
+            for text, encoding in zip(batch, encodings, strict=True):
                 spans = encoding.offsets
                 if self.algorithm != "wordpiece":  # others' tokens have the space before a word
                     spans = [token_span(text, token, *span) for token, span in zip(encoding.tokens, spans, strict=True)]

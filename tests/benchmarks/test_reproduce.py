@@ -169,6 +169,5 @@ def test_a_changed_question_has_another_name_or_a_word_s_opposite(question, chan
     passage = "In 1831 Mary Somerville wrote a book. Ada Byron read it in 1835 in London."
     if "Ada" in question:
         passage = passage.replace("1831", "that year")
-    asked = {"question": question, "answers": [{"text": "London"}]}
-    found = {changed_question(asked, passage, random.Random(seed)) for seed in range(40)}
-    assert found == changed
+    answerable = {"question": question, "answers": [{"text": "London"}]}
+    assert {changed_question(answerable, passage, random.Random(seed)) for seed in range(40)} == changed
