@@ -90,7 +90,7 @@ def _in_shape(labels: Tensor, logits: Tensor, shape: torch.Size) -> Tensor:
     return labels.view(shape)
 
 
-def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float) -> Tensor:
+def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float = 2.0) -> Tensor:
     """KL divergence of the softened distributions, summed over positions, times T^2 (Hinton et al. 2015, section 2.1).
 
     The factor keeps the gradients' size when the temperature changes.

@@ -54,9 +54,6 @@ def write_predictions(path: Path, examples: Sequence[Example], predictions: Sequ
 #: The label, in scores, of what has one that the model does not know.
 UNKNOWN = "(unknown to the model)"
 
-#: That a teacher's and a student's distributions over classes are softened by.
-TEMPERATURE = 2.0
-
 #: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
 SCORED_AT_ONCE = 64
 
@@ -124,6 +121,10 @@ class FinetuningTask(ABC, Generic[ExampleT]):
         Raises `InputError` for a task that has no teacher.
         """
         raise InputError("A `teacher` is for classes, labels, answers and embeddings: a number has none.")
+
+    def places_of_labels(self, teacher: "FinetuningTask") -> list[int]:
+        """Return where a teacher's outputs have each label of this task."""
+        return [teacher.labels.index(label) for label in self.labels]
 
     def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
         """Return this part's share of the mean distance from the `outputs_to_follow` of a batch."""
@@ -212,7 +213,7 @@ class TextTask(FinetuningTask[LabelledText]):
         """Return the teacher's logits in the order of this task's labels, (texts, labels)."""
         if not self.labels:
             return super().outputs_to_follow(teacher, outputs, read, features)
-        return torch.from_numpy(np.stack([logits for (logits,) in outputs])[:, order_of_labels(self, teacher)])
+        return torch.from_numpy(np.stack([logits for (logits,) in outputs])[:, self.places_of_labels(teacher)])
 
     def answer(self, prediction: Prediction) -> Any:
         """Return the cell of a table."""
@@ -225,11 +226,6 @@ class TextTask(FinetuningTask[LabelledText]):
         for text, prediction in zip(examples, predictions, strict=True):
             shares = [round(share, 4) for share in prediction.probabilities]
             yield [text.row, text.text_a, *([text.text_b or ""] if second else []), self.answer(prediction), *shares]
-
-
-def order_of_labels(student: FinetuningTask, teacher: FinetuningTask) -> list[int]:
-    """Return where the teacher has each of the student's labels."""
-    return [teacher.labels.index(label) for label in student.labels]
 
 
 def fields(report: object, *names: str) -> dict[str, float]:

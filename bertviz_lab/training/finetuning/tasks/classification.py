@@ -12,16 +12,7 @@ from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.data.tasks.task_report import is_unbalanced
 from bertviz_lab.metrics.classification import ClassificationReport, classification_report
 from bertviz_lab.model.losses import soft_target_loss
-from bertviz_lab.training.finetuning.tasks.base import (
-    TEMPERATURE,
-    UNKNOWN,
-    Logits,
-    Outputs,
-    Prediction,
-    Texts,
-    TextTask,
-    fields,
-)
+from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, Logits, Outputs, Prediction, Texts, TextTask, fields
 
 
 class Classification(TextTask):
@@ -32,7 +23,7 @@ class Classification(TextTask):
 
     def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
         """Return the KL divergence of the softened distributions (Hinton et al. 2015, section 2)."""
-        return soft_target_loss(logits[0], theirs, TEMPERATURE) / max(1, batch.count)
+        return soft_target_loss(logits[0], theirs) / max(1, batch.count)
 
     def predictions(self, examples: Texts, features: Features, outputs: list[Outputs]) -> list[Prediction]:
         from scipy.special import softmax

@@ -16,15 +16,7 @@ from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.metrics.entities import EntityReport, entity_report, marks_entities
 from bertviz_lab.model import BertForTokenClassification
 from bertviz_lab.model.losses import soft_target_loss
-from bertviz_lab.training.finetuning.tasks.base import (
-    TEMPERATURE,
-    FinetuningTask,
-    Logits,
-    Outputs,
-    Prediction,
-    fields,
-    order_of_labels,
-)
+from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction, fields
 
 
 class Tokens(FinetuningTask[LabelledWords]):
@@ -42,7 +34,7 @@ class Tokens(FinetuningTask[LabelledWords]):
         self, teacher: FinetuningTask, outputs: list[Outputs], read: Features, features: Features
     ) -> Tensor:
         """Return the teacher's logits of each word at its first piece: (rows, tokens, labels), in 16 bits."""
-        order = order_of_labels(self, teacher)
+        order = self.places_of_labels(teacher)
         words: list[list[np.ndarray]] = [[] for _ in range(int(features.examples[-1]) + 1)]
         for owner, word_starts, (logits,) in zip(read.examples, read.word_starts, outputs, strict=True):
             words[owner].extend(logits[word_starts][:, order])
@@ -57,7 +49,7 @@ class Tokens(FinetuningTask[LabelledWords]):
     def teacher_loss(self, logits: Logits, theirs: Tensor, batch: TaskBatch) -> Tensor:
         """Return the KL divergence of the softened distributions of the labelled words."""
         labelled = (batch.targets != IGNORE_INDEX).nonzero(as_tuple=True)
-        return soft_target_loss(logits[0][labelled], theirs[labelled], TEMPERATURE) / max(1, batch.count)
+        return soft_target_loss(logits[0][labelled], theirs[labelled]) / max(1, batch.count)
 
     def predictions(
         self, examples: Sequence[LabelledWords], features: Features, outputs: list[Outputs]
