@@ -31,6 +31,14 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
         assert card_row(score, value) in checkpoint.card
 
 
+def test_the_card_of_answers_mini_says_how_it_answers_the_questions_of_the_lab() -> None:
+    checkpoint = load_checkpoint("answers-mini")
+    found = evaluate_task(checkpoint, ["sample:questions"], "qa")
+    answered, noticed = (f"{100 * found[score]:.0f}%" for score in ("has_answer_f1", "no_answer_accuracy"))
+    said = f"F1 is {answered} on those with an answer, and it notices {noticed}\nof those without one."
+    assert said in checkpoint.card.split("(`sample:questions`), ")[1]
+
+
 @pytest.mark.thorough
 def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data: Path, tmp_path: Path) -> None:
     types = {"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG"}
