@@ -9,10 +9,15 @@ from typing import Any
 
 from benchmarks.corpus import find_text, learnt_tokenizer
 from benchmarks.machine import arguments, markdown, peak_memory, report, spread
-from bertviz_lab.config import PretrainConfig
+from benchmarks.task_datasets import TASKS, files
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
+from bertviz_lab.training.finetuning.finetune import finetune
+from bertviz_lab.training.finetuning.setup import Setup, start_of, trials_of
+from bertviz_lab.training.finetuning.task_data import read_task_splits
+from bertviz_lab.training.loop.memory import MemoryEstimate
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.pretraining.setup import estimate_memory
-from bertviz_lab.training.runs.events import RunStarted
+from bertviz_lab.training.runs.events import EvalDone, RunStarted, StepDone
 
 #: vocabulary, and what is set other than the `lab` recipe's defaults
 CASES: tuple[tuple[int, dict[str, Any]], ...] = (
@@ -39,7 +44,20 @@ UNSEEN_CASES: tuple[tuple[int, dict[str, Any]], ...] = (
 )
 
 
-def run(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
+#: A task, and what is set other than its defaults; fine-tuned from wiki-mini.
+TASK_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("squad2", {"batch_size": 32, "max_length": 384}),
+    ("squad2", {"batch_size": 16, "max_length": 256, "precision": "fp32"}),
+    ("sst2", {"batch_size": 32}),
+)
+UNSEEN_TASK_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("squad2", {"batch_size": 48, "max_length": 320}),
+    ("wnut17", {"batch_size": 64}),
+)
+_TASK_STEPS = 120
+
+
+def pretrained(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
     """Train in this process, long enough for batches of all lengths; megabytes."""
     text = find_text().train
     with tempfile.TemporaryDirectory() as name:
@@ -49,22 +67,45 @@ def run(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
         for event in pretrain(config, Path(name) / "run"):
             if isinstance(event, RunStarted):
                 needed = estimate_memory(config.model_config(vocab_size), config, event.precision, device=event.device)
-    peak = peak_memory()
+    return compared(peak_memory(), needed)
+
+
+def finetuned(name: str, changes: dict[str, Any]) -> dict[str, float]:
+    """Fine-tune in this process, long enough for batches of many lengths and an evaluation; megabytes."""
+    with tempfile.TemporaryDirectory() as made:
+        folder, task = Path(made) / "run", TASKS[name]
+        options = {"model": "wiki-mini", "dropout": 0.0, "evals_per_epoch": 10, "snapshot_room": 0}
+        config = FinetuneConfig(**options | task.settings | changes | files(name, Path(made)))
+        is_scored = False
+        for event in finetune(config, folder):
+            if isinstance(event, RunStarted):
+                precision = event.precision
+            is_scored |= isinstance(event, EvalDone)
+            if is_scored and isinstance(event, StepDone) and event.step >= _TASK_STEPS:
+                break
+        peak, splits = peak_memory(), read_task_splits(folder)
+        setup = Setup(config, splits, start_of(config, splits, folder, True), folder)
+        batch_size = trials_of(config, 0.0)[0].batch_size
+        return compared(peak, setup.memory(batch_size, 1, precision, "cpu", config.gradient_accumulation_steps))
+
+
+def compared(peak: int, needed: MemoryEstimate) -> dict[str, float]:
+    """What was needed beside the estimate and its parts, in megabytes."""
     found = {"measured": round(peak / 1e6), "estimated": round(needed.total / 1e6), "ratio": needed.total / peak}
     return found | {part: round(count / 1e6) for part, count in vars(needed).items()}
 
 
-def measure(vocab_size: int, changes: dict[str, Any]) -> dict[str, Any]:
-    """The same in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory", "--case", json.dumps([vocab_size, changes])]
+def measure(of: int | str, changes: dict[str, Any]) -> dict[str, Any]:
+    """A case in a process of its own: of a vocabulary of this size, or of a task."""
+    command = [sys.executable, "-m", "benchmarks.memory", "--case", json.dumps([of, changes])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {"vocab_size": vocab_size, "settings": changes, **json.loads(done.stdout)}
+    return {"of": of, "settings": changes, **json.loads(done.stdout)}
 
 
 def table(body: dict[str, Any]) -> str:
     rows = [
         (
-            f"V {case['vocab_size']:,}; "
+            (f"V {of:,}; " if isinstance(of := case["of"], int) else f"fine-tuning, {of}; ")
             + ", ".join(f"{name} {value}" for name, value in case["settings"].items())
             + (", unseen" if case["unseen"] else ""),
             f"{case['measured']:,}",
@@ -82,7 +123,9 @@ if __name__ == "__main__":
     parser.add_argument("--case", help="[vocabulary, settings] to run in this process")
     options = parser.parse_args()
     if options.case:
-        print(json.dumps(run(*json.loads(options.case))))
+        of, changes = json.loads(options.case)
+        print(json.dumps(pretrained(of, changes) if isinstance(of, int) else finetuned(of, changes)))
     else:
-        cases = [measure(*case) | {"unseen": case in UNSEEN_CASES} for case in (*CASES, *UNSEEN_CASES)]
+        unseen = (*UNSEEN_CASES, *UNSEEN_TASK_CASES)
+        cases = [measure(*case) | {"unseen": case in unseen} for case in (*CASES, *TASK_CASES, *unseen)]
         report("memory", {"cases": cases, "ratio": spread([case["ratio"] for case in cases])}, table)

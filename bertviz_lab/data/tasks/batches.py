@@ -9,6 +9,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, cast
 
@@ -23,6 +24,9 @@ from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Ques
 from bertviz_lab.data.tasks.question_answering import Window, make_windows
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths
+
+#: Tokens that are scored at once, padding included.
+_SCORED_TOKENS = 8192
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class Features:
     def __len__(self) -> int:
         """Return what a batch consists of: rows, or examples of several texts."""
         return len(self.ids) // self.texts
+
+    @cached_property
+    def longest(self) -> int:
+        """The tokens of the longest row."""
+        return max(map(len, self.ids))
 
 
 def encode_examples(
@@ -176,11 +185,16 @@ class TaskBatch(Batch):
 def write_out(
     features: Features, rows: NDArray[np.int64], pad_id: int, weights: NDArray[np.float32] | None = None
 ) -> TaskBatch:
-    """Some rows side by side, padded to a multiple of 4; with several texts an example (batch, texts, tokens)."""
+    """Some rows side by side, (batch, tokens); with several texts an example (batch, texts, tokens).
+
+    Long ones are padded to widths farther apart, eight from one power of two to the next: a CPU's kernels are prepared
+    for each width, and what they keep is in the way of the next step's tensors.
+    """
     texts = features.texts
     text_rows = (rows[:, None] * texts + np.arange(texts)).ravel()
     lengths = np.array([len(features.ids[row]) for row in text_rows])
-    columns = np.arange(padded_width(lengths, 4))[None]
+    multiple = max(4, 2 ** (int(lengths.max()).bit_length() - 4))
+    columns = np.arange(min(padded_width(lengths, multiple), features.longest))[None]
     is_token = columns < lengths[:, None]
     ids = np.full(is_token.shape, pad_id, dtype=np.int64)
     ids[is_token] = np.concatenate([features.ids[row] for row in text_rows])
@@ -262,6 +276,16 @@ class TaskBatches:
 
     def in_order(self) -> Iterator[TaskBatch]:
         """Yield all rows once, the longest first, for scoring; of examples with several texts by the first."""
-        order = np.argsort([-len(ids) for ids in self.features.ids[:: self.features.texts]], kind="stable")
-        for start in range(0, len(order), self.batch_size):
-            yield write_out(self.features, order[start : start + self.batch_size], self.pad_id, self.weights)
+        lengths = np.array([len(ids) for ids in self.features.ids[:: self.features.texts]])
+        order = np.argsort(-lengths, kind="stable")
+        while len(order):
+            rows, order = np.split(order, [scored_at_once(self.features, self.batch_size, int(lengths[order[0]]))])
+            yield write_out(self.features, rows, self.pad_id, self.weights)
+
+
+def scored_at_once(features: Features, most: int, length: int) -> int:
+    """Return how many examples of up to `length` tokens are scored together.
+
+    Those with several texts are as many whatever their lengths, since they are told from one another.
+    """
+    return most if features.texts > 1 else max(1, min(most, _SCORED_TOKENS // length))

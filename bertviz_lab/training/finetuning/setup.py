@@ -8,6 +8,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from bertviz_lab.config import SHORTEST_SEQUENCE, BertConfig, FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS, METRIC_NAMES, RANDOM, RATE_FACTORS
 from bertviz_lab.data.examples import LabelledText, Question, RelatedTexts
-from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
+from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples, scored_at_once
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.tokenization import Tokenizer
@@ -189,27 +190,30 @@ class Setup:
 
     def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
         """Raise `InputError` where a step of the largest trial does not fit into the memory that is free."""
-        config, length = self.config, max(len(ids) for ids in self.train.ids)
         batch_size = self.train.texts * max(trial.batch_size for trial in trials)
+        needed = partial(self.memory, batch_size, hardware.processes, hardware.precision, hardware.device.type)
+        advice = "choose a smaller `model`, `max_length` or `batch_size`"
+        require_memory(needed, hardware, batch_size, self.config.gradient_accumulation_steps, advice)
+
+    def memory(self, batch_size: int, processes: int, precision: str, device: str, parts: int) -> MemoryEstimate:
+        """Return the peak memory of a trial whose step has `batch_size` rows, shared by processes, in so many parts."""
+        length = self.train.longest
 
         def shape(rows: int) -> StepShape:
             predicted = rows * (length if self.task.reads_tokens else 1)
             return StepShape(rows, length, predicted, predicted * self.model_config.num_labels)
 
-        def needed(parts: int) -> MemoryEstimate:
-            return training_memory(
-                self.model_config,
-                [shape(-(-batch_size // (parts * hardware.processes)))],
-                shape(self.train.texts * SCORED_AT_ONCE),
-                precision=hardware.precision,
-                device=hardware.device.type,
-                dropout=config.dropout,
-                gradient_checkpointing=config.gradient_checkpointing,
-                processes=hardware.processes,
-            )
-
-        advice = "choose a smaller `model`, `max_length` or `batch_size`"
-        require_memory(needed, hardware, batch_size, config.gradient_accumulation_steps, advice)
+        return training_memory(
+            self.model_config,
+            [shape(-(-batch_size // (parts * processes)))],
+            shape(self.train.texts * scored_at_once(self.train, SCORED_AT_ONCE, length)),
+            precision=precision,
+            device=device,
+            dropout=self.config.dropout,
+            gradient_checkpointing=self.config.gradient_checkpointing,
+            processes=processes,
+            widths_vary=True,
+        )
 
     def steps(self, trial: Trial) -> int:
         return trial.epochs * self.batches(trial).in_an_epoch

@@ -38,8 +38,9 @@ from bertviz_lab.training.loop.hardware import Hardware, local_processes
 
 _PROCESS = 470 * 2**20  # with what reading a text leaves, about 100 MB after 50 MB of it
 _KERNELS = 200 * 2**20  # that oneDNN compiles for products of bf16 matrices, with their buffers
-#: For memory that the allocator keeps: on a CPU also that of steps with fewer layers and of other lengths.
-_SLACK, _SLACK_ON_CPU = 1.1, 1.35
+#: For memory that the allocator keeps: on a CPU also that of steps with fewer layers and of other lengths, of which a
+#: fine-tuning has many. What oneDNN keeps for each of them lies between the tensors and divides the room for others.
+_SLACK, _SLACK_ON_CPU, _SLACK_OF_WIDTHS = 1.1, 1.35, 1.6
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,12 @@ def training_memory(
     gradient_checkpointing: bool = False,
     processes: int = 1,
     sharded: bool = False,
+    widths_vary: bool = False,
 ) -> MemoryEstimate:
     """Return the peak memory of each process of a run with steps and evaluations of these shapes.
 
     `moments` are those that the optimizer keeps for a matrix, `frozen` the names of parameters that have none.
-    `processes` share every step and, if `sharded`, the weights.
+    `processes` share every step and, if `sharded`, the weights. `widths_vary`: the shapes are the largest of many.
     """
     half = precision in ("bf16", "fp16")
     parameters = _parameters(model)
@@ -123,8 +125,8 @@ def training_memory(
     if not on_cpu:
         return MemoryEstimate(0, persistent, int(_SLACK * rest), int(_SLACK * predictions))
     process = _PROCESS + (_KERNELS if half else 0)
-    step_bytes = int(_SLACK_ON_CPU * rest) + gradients
-    return MemoryEstimate(process, persistent, step_bytes, int(_SLACK_ON_CPU * predictions))
+    slack = _SLACK_OF_WIDTHS if widths_vary else _SLACK_ON_CPU
+    return MemoryEstimate(process, persistent, int(slack * rest) + gradients, int(slack * predictions))
 
 
 def forward_memory(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:

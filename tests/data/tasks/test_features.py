@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, RelatedTexts
-from bertviz_lab.data.tasks.batches import Limits, encode_examples
+from bertviz_lab.data.tasks.batches import Limits, encode_examples, write_out
 from tests.little import little_text
 from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of, little_tokenizer
 
@@ -130,8 +130,7 @@ def test_a_batch_is_its_rows_and_padding(task) -> None:
     features = features_of(task, LITTLE)
     batch = batch_of(features, LITTLE)
     width = batch.input_ids.shape[1]
-    assert width % 4 == 0
-    assert width - max(map(len, features.ids)) < 4
+    assert width == features.longest == max(map(len, features.ids))
     assert batch.attention_mask is not None
     for n, ids in enumerate(features.ids):
         assert batch.input_ids[n].tolist() == [*ids, *[LITTLE.pad_id] * (width - len(ids))]
@@ -175,6 +174,25 @@ def test_an_epoch_has_every_row_once(size) -> None:
         assert sorted(np.concatenate(rows).tolist()) == list(range(len(data.features)))
         assert max(map(len, rows)) <= size
     assert sorted(torch.cat([batch.rows for batch in data.in_order()]).tolist()) == list(range(len(data.features)))
+
+
+def test_long_rows_have_few_widths() -> None:
+    """A CPU prepares kernels for each, and what it keeps of them is in the way of later tensors."""
+    features = features_of("classification", LITTLE, count=400)
+    features.ids[:] = [np.resize(ids, 101 + n) for n, ids in enumerate(features.ids)]
+    batches = [write_out(features, np.array([n]), LITTLE.pad_id) for n in range(400)]
+    widths = [batch.input_ids.shape[1] for batch in batches]
+    assert all(length <= width <= 1.125 * length + 1 for length, width in enumerate(widths, 101))
+    assert len(set(widths)) <= 8 * 3, "of the powers of two to 128, 256 and 512"
+    assert widths[-1] == 500, "no wider than the longest: a model may have no more positions"
+
+
+def test_of_long_rows_fewer_are_scored_at_once() -> None:
+    features = features_of("classification", LITTLE, count=64)
+    assert [len(batch.rows) for batch in batches_of(features, LITTLE, 64).in_order()] == [64]
+    features = features_of("classification", LITTLE, count=64)
+    features.ids[0] = np.resize(features.ids[0], 512)
+    assert [len(batch.rows) for batch in batches_of(features, LITTLE, 64).in_order()] == [16, 48]
 
 
 def test_rows_of_like_length_are_together() -> None:
