@@ -36,7 +36,7 @@ FORMATS = {
     **dict.fromkeys((".md", ".markdown"), "markdown"),
     **dict.fromkeys((".csv", ".tsv"), "table"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
-    ".json": "json",
+    **dict.fromkeys((".json", ".ipynb"), "json"),  # of a notebook the cells
 }
 READABLE = "a .txt, .md, .csv, .tsv, .jsonl or .json file, or a .zip of these"
 

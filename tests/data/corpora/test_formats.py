@@ -159,6 +159,19 @@ def test_a_json_list_is_read_in_any_layout(tmp_path, value, texts, indent):
     assert [" ".join(document.sentences) for document in read(path)] == texts
 
 
+def test_of_a_notebook_the_cells_are_read(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Rivers\n", "\n", "They flow to the sea.\n"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [{"text": ["1\n"]}], "source": ["print(1)"]},
+    ]
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    assert [document.sentences for document in read_documents(path)] == [
+        ("# Rivers", "They flow to the sea."),
+        ("print(1)",),
+    ]
+
+
 @pytest.mark.parametrize(
     "content", ['[{"text": "a"},\n{"text": "b"}', "[" * 100_000, '{"text": "a"', "[1, 2", "{} x", "not json"]
 )

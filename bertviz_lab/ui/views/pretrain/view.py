@@ -27,7 +27,7 @@ _FORECAST = (
 ).split()
 #: At about so many tokens the NSP accuracy of wiki-tiny and wiki-mini left its majority-class baseline.
 _TOKENS_OF_NSP = 20_000_000
-_OWN_TEXT = "A .txt, .md, .csv, .jsonl or .zip file. A blank line ends a document; the more text, the better."
+_OWN_TEXT = "A .txt, .md, .csv, .jsonl or .zip file, or a dump of Wikipedia. A blank line ends a document; the more text, the better."
 
 
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     return {
         "sources": sources,
         "own": forms.OWN,
-        "upload": f"Your own text: .txt, .md, .csv, .jsonl or .zip, up to {forms.upload_size(limits)}",
+        "upload": f"Your own text: .txt, .md, .csv, .jsonl, .zip or a dump of Wikipedia, up to {forms.upload_size(limits)}",
         "accept": [*FORMATS, ".zip"],
         "groups": forms.describe(PretrainConfig, defaults, {"init_from": state.models.starts(visitor)}),
         "by_text": run_settings.BY_TEXT,
