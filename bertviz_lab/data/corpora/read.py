@@ -216,11 +216,11 @@ def fingerprint(
     close_archives(sources)
     paths = [*(path for dataset in datasets for path in dataset.files()), *(source.path for source in sources)]
     contents = _hashes(paths, on_progress)
-    # Order, format and names inside a zip matter; names of files do not.
+    # Names matter too: what a run says of its files is kept with the text.
     parts = [
         *((each.config, each.split, [(path.suffix, contents[path]) for path in each.files()]) for each in datasets),
-        *((s.format, s.member.filename if s.member else None, contents[s.path]) for s in sources),
-        *notes.skipped,  # what a run says of them is kept with the text
+        *((s.format, s.name, contents[s.path]) for s in sources),
+        *notes.skipped,
     ]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
