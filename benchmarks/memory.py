@@ -14,6 +14,7 @@ from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.setup import Setup, start_of, trials_of
 from bertviz_lab.training.finetuning.task_data import read_task_splits
+from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.loop.memory import MemoryEstimate
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.pretraining.setup import estimate_memory
@@ -78,15 +79,14 @@ def finetuned(name: str, changes: dict[str, Any]) -> dict[str, float]:
         config = FinetuneConfig(**options | task.settings | changes | files(name, Path(made)))
         is_scored = False
         for event in finetune(config, folder):
-            if isinstance(event, RunStarted):
-                precision = event.precision
             is_scored |= isinstance(event, EvalDone)
             if is_scored and isinstance(event, StepDone) and event.step >= _TASK_STEPS:
                 break
         peak, splits = peak_memory(), read_task_splits(folder)
         setup = Setup(config, splits, start_of(config, splits, folder, True), folder)
         batch_size = trials_of(config, 0.0)[0].batch_size
-        return compared(peak, setup.memory(batch_size, 1, precision, "cpu", config.gradient_accumulation_steps))
+        hardware = choose_hardware(config.precision)
+        return compared(peak, setup.memory(batch_size, hardware, config.gradient_accumulation_steps))
 
 
 def compared(peak: int, needed: MemoryEstimate) -> dict[str, float]:

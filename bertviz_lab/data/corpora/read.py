@@ -216,10 +216,10 @@ def fingerprint(
     close_archives(sources)
     paths = [*(path for dataset in datasets for path in dataset.files()), *(source.path for source in sources)]
     contents = _hashes(paths, on_progress)
-    # Names matter too: what a run says of its files is kept with the text.
+    # Names matter too: what a run says of its files is kept with the text. That of their folder does not.
     parts = [
         *((each.config, each.split, [(path.suffix, contents[path]) for path in each.files()]) for each in datasets),
-        *((s.format, s.name, contents[s.path]) for s in sources),
+        *((s.format, s.path.name, s.member and s.member.filename, contents[s.path]) for s in sources),
         *notes.skipped,
     ]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()

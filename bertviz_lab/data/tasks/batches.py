@@ -286,6 +286,6 @@ class TaskBatches:
 def scored_at_once(features: Features, most: int, length: int) -> int:
     """Return how many examples of up to `length` tokens are scored together.
 
-    Those with several texts are as many whatever their lengths, since they are told from one another.
+    Those of several texts are always `most`: the others in the batch are their negatives.
     """
     return most if features.texts > 1 else max(1, min(most, _SCORED_TOKENS // length))

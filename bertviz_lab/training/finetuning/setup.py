@@ -191,12 +191,12 @@ class Setup:
     def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
         """Raise `InputError` where a step of the largest trial does not fit into the memory that is free."""
         batch_size = self.train.texts * max(trial.batch_size for trial in trials)
-        needed = partial(self.memory, batch_size, hardware.processes, hardware.precision, hardware.device.type)
+        needed, parts = partial(self.memory, batch_size, hardware), self.config.gradient_accumulation_steps
         advice = "choose a smaller `model`, `max_length` or `batch_size`"
-        require_memory(needed, hardware, batch_size, self.config.gradient_accumulation_steps, advice)
+        require_memory(needed, hardware, batch_size, parts, advice)
 
-    def memory(self, batch_size: int, processes: int, precision: str, device: str, parts: int) -> MemoryEstimate:
-        """Return the peak memory of a trial whose step has `batch_size` rows, shared by processes, in so many parts."""
+    def memory(self, batch_size: int, hardware: Hardware, parts: int) -> MemoryEstimate:
+        """Return the peak memory of each process of a trial whose step has `batch_size` rows, in so many parts."""
         length = self.train.longest
 
         def shape(rows: int) -> StepShape:
@@ -205,13 +205,13 @@ class Setup:
 
         return training_memory(
             self.model_config,
-            [shape(-(-batch_size // (parts * processes)))],
+            [shape(-(-batch_size // (parts * hardware.processes)))],
             shape(self.train.texts * scored_at_once(self.train, SCORED_AT_ONCE, length)),
-            precision=precision,
-            device=device,
+            precision=hardware.precision,
+            device=hardware.device.type,
             dropout=self.config.dropout,
             gradient_checkpointing=self.config.gradient_checkpointing,
-            processes=processes,
+            processes=hardware.processes,
             widths_vary=True,
         )
 

@@ -234,16 +234,19 @@ def test_every_change_of_the_text_shows(tmp_path):
     assert len(set(seen)) == len(seen)
 
 
-def test_folders_and_zips_are_known_by_what_is_in_them(tmp_path):
+def test_folders_patterns_and_zips_are_known_by_what_is_in_them(tmp_path):
     (tmp_path / "set").mkdir()
     written(tmp_path / "set", "a.txt", "One text.")
     b = written(tmp_path / "set", "b.txt", "Another text.")
-    folder = fingerprint([tmp_path / "set"])
-    assert fingerprint([tmp_path / "set"]) == folder
+    folder, pattern = fingerprint([tmp_path / "set"]), fingerprint([f"{tmp_path}/set/*"])
+    assert folder == pattern
     b.write_text("Changed text.")
     assert fingerprint([tmp_path / "set"]) != folder
     assert fingerprint([zipped(tmp_path, {"a.txt": "x"}, "1.zip")]) != fingerprint(
         [zipped(tmp_path, {"a.txt": "y"}, "2.zip")]
+    )
+    assert fingerprint([zipped(tmp_path, {"a.txt": "x"}, "3.zip")]) != fingerprint(
+        [zipped(tmp_path, {"b.txt": "x"}, "3.zip")]
     )
 
 

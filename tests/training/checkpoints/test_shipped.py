@@ -33,8 +33,8 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
 
 def test_the_card_of_answers_mini_says_how_it_answers_the_questions_of_the_lab() -> None:
     checkpoint = load_checkpoint("answers-mini")
-    found = evaluate_task(checkpoint, ["sample:questions"], "qa")
-    answered, noticed = (f"{100 * found[score]:.0f}%" for score in ("has_answer_f1", "no_answer_accuracy"))
+    scores = evaluate_task(checkpoint, ["sample:questions"], "qa")
+    answered, noticed = (f"{100 * scores[name]:.0f}%" for name in ("has_answer_f1", "no_answer_accuracy"))
     said = f"F1 is {answered} on those with an answer, and it notices {noticed}\nof those without one."
     assert said in checkpoint.card.split("(`sample:questions`), ")[1]
 

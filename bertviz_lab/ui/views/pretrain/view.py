@@ -27,8 +27,7 @@ _FORECAST = (
 ).split()
 #: At about so many tokens the NSP accuracy of wiki-tiny and wiki-mini left its majority-class baseline.
 _TOKENS_OF_NSP = 20_000_000
-_FILES = ".txt, .md, .csv, .jsonl, .zip or a dump of Wikipedia"
-_OWN_TEXT = f"A file: {_FILES}. A blank line ends a document; the more text, the better."
+_OWN_TEXT = "A blank line ends a document; the more text, the better."
 
 
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     return {
         "sources": sources,
         "own": forms.OWN,
-        "upload": f"Your own text: {_FILES}, up to {forms.upload_size(limits)}",
+        "upload": f"A .txt, .md, .csv, .jsonl or .zip file, or a dump of Wikipedia, up to {forms.upload_size(limits)}",
         "accept": [*FORMATS, ".zip", ".xml", ".bz2"],
         "groups": forms.describe(PretrainConfig, defaults, {"init_from": state.models.starts(visitor)}),
         "by_text": run_settings.BY_TEXT,
