@@ -97,7 +97,7 @@ def refuse_binary(name: str, head: bytes) -> None:
         if head.startswith(magics, offset) and not zeros.strip(b"\0"):
             raise InputError(f"{quoted(name)} is {what}, not text; {advice}.")
     start = head[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith((b"<!doctype html", b"<html")):
+    if start.startswith((b"<!doctype html", b"<html", b"<table")):
         what = "is a web page (HTML), not text; open it in a browser and save its text as .txt."
         raise InputError(f"{quoted(name)} {what}")
 

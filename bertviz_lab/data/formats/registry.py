@@ -209,6 +209,8 @@ def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Rea
     """Return the reader that is surest of a file with these first lines; `InputError` for none, or two alike."""
     if not any(line.strip() for line in lines):
         raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labeled examples.")
+    if lines[0].startswith("#FORMAT=WebAnno"):
+        raise InputError(f"{quoted(file_name)} is in WebAnno's own format; export it as CoNLL 2003.")
     ending = suffix_of(file_name)
     claims = [(reader.claim(ending, list(lines), options), reader) for reader in READERS]
     most = max(claim for claim, _ in claims)

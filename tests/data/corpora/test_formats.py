@@ -225,6 +225,8 @@ def test_html_tags_scripts_styles_and_licenses_are_left_out(tmp_path):
     line = "<p>A cat <script src='a'>if (a < b) {}</script>ran <style>p {}</STYLE>home <script>alone.</p>\n"
     documents = read(written(tmp_path, "a.txt", line * 9))
     assert documents[0].sentences[0] == "A cat ran home alone."
+    cells = "<?xml version='1.0'?><!-- b --><row><name>H<sub>2</sub>O</name><is>wet</is> <!-- a --></row>\n"
+    assert read(written(tmp_path, "a.xml", cells * 9))[0].sentences[0].split() == ["H2O", "wet"]
     start, end = (f"*** {mark} OF THE PROJECT GUTENBERG EBOOK X ***" for mark in ("START", "END"))
     body = f"A license.\n\n{start}\n{PROSE}\nEnd of Project Gutenberg's X\n{end}\nMore."
     assert not {"license.", "Gutenberg's", "More."} & set(text_of(read(written(tmp_path, "a.txt", body))).split())
@@ -247,7 +249,8 @@ def test_plain_text_with_a_few_signs_is_left_as_it_is(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "unit", ["<doc ", "<p ", "= ", "<script>", "<script ", "<style><script>", "&a", " @-@", "<|endoftext"]
+    "unit",
+    ["<doc ", "<p ", "= ", "<script>", "<script ", "<style><script>", "<a ", "&a", " @-@", "<|endoftext"],
 )
 def test_markup_is_stripped_in_time_that_grows_linearly(tmp_path, unit):
     def seconds(size: int) -> float:

@@ -167,6 +167,15 @@ def test_prose_is_refused(tmp_path):
         read_task(written(tmp_path, "a.txt", text))
 
 
+def test_markup_and_the_format_of_one_program_are_refused_with_what_to_do(tmp_path):
+    rows = "".join(f"<tr><td>nice {n}</td><td>good</td></tr>" for n in range(20))
+    with pytest.raises(InputError, match="is a web page"):
+        read_task(written(tmp_path, "a.html", f"<table>{rows}</table>"))
+    words = "#FORMAT=WebAnno TSV 3.3\n\n#Text=Ada left.\n1-1\t0-3\tAda\tPER\t\n1-2\t4-8\tleft\t_\t\n"
+    with pytest.raises(InputError, match="export it as CoNLL 2003"):
+        read_task(written(tmp_path, "a.tsv", words))
+
+
 def test_a_zip_is_read_and_its_files_without_task_data_are_noted(tmp_path):
     data = read_task(zipped(tmp_path, {"a.csv": table(), "b.txt": "Just one line of prose.\n"}))
     assert len(data.examples) == 20

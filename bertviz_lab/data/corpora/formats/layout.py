@@ -114,7 +114,12 @@ _START_OF_BOOK = re.compile(r"\s*\*{3} ?START OF (?:THE|THIS) PROJECT GUTENBERG"
 _END_OF_BOOK = re.compile(r"\s*(?:\*{3} ?)?END OF (?:THE |THIS )?PROJECT GUTENBERG", re.IGNORECASE)
 # Possessive, and never past another tag of the name: each character is looked at a few times only.
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*+>[^<]*+(?:<(?!/?\1\b)[^<]*+)*+</\1>", re.IGNORECASE)
+_ABOUT = re.compile(r"<(?:\?|!--)[^<>]{0,1000}>")  # a declaration or a comment
 _BREAK = re.compile(r"</?(?:p|br|div|li|ul|ol|tr|table|h[1-6]|blockquote|body|html|head|title)\b[^<>]{0,1000}>", re.I)
+# Around a part of a word, too; any other tag stands between two words.
+_INLINE = re.compile(
+    r"</?(?:a|abbr|b|big|cite|code|del|em|font|i|ins|mark|s|small|span|strong|su[bp]|u)(?:\s[^<>]{0,1000})?/?>", re.I
+)
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,1000})?/?>")
 _CUE = re.compile(r"\s*(?:\d{2,3}:)?\d\d:\d\d[.,]\d{3} --> ")  # from when to when a subtitle is shown
 _NO_SUBTITLE = re.compile(r"\s*|WEBVTT\b.*")
@@ -201,7 +206,8 @@ def _books(lines: Iterable[str | None]) -> Lines:
 def _html(line: str) -> Iterable[str | None]:
     if "<" not in line and "&" not in line:
         return [line]
-    texts = [html.unescape(_TAG.sub("", part)) for part in _BREAK.split(_HIDDEN.sub(" ", line))]
+    shown = _INLINE.sub("", _HIDDEN.sub(" ", _ABOUT.sub(" ", line)))
+    texts = [html.unescape(_TAG.sub(" ", part)) for part in _BREAK.split(shown)]
     return [text for text in texts if text.strip() or not line.strip()]
 
 
