@@ -91,7 +91,9 @@ class PretrainConfig(TrainingConfig):
         "auto", "Document boundary", "What ends a document: a blank line or the end of a file; auto infers it"
     )
     text_field: str = corpora(
-        "", "Text column", "Column or field of a table, such as .csv or .jsonl, that holds the text; inferred if empty"
+        "",
+        "Text column",
+        "Column of a table, or field of a .jsonl file, with the text, such as `messages.content`; inferred if empty",
     )
     streaming: bool = corpora(
         False,

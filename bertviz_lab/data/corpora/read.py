@@ -187,9 +187,10 @@ class _Reading:
     def _paragraphs(self, source: Source, stream: io.TextIOWrapper, notes: FileNotes) -> Paragraphs:
         if source.format == "table":
             return table_paragraphs(stream, self.text_field, notes)
-        if source.format in ("jsonl", "json"):
+        if source.format in ("jsonl", "json", "notebook"):
             values = json_lines if source.format == "jsonl" else json_values
-            return record_paragraphs(values(stream, source.name), self.text_field, notes)
+            field = "source" if source.format == "notebook" else self.text_field  # of a notebook's cells
+            return record_paragraphs(values(stream, source.name), field, notes)
         if source.format == "markdown":
             return markdown_paragraphs(stream, self.mode, notes)
         return text_paragraphs(stream, self.mode, notes)

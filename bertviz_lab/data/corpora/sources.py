@@ -36,7 +36,8 @@ FORMATS = {
     **dict.fromkeys((".md", ".markdown"), "markdown"),
     **dict.fromkeys((".csv", ".tsv"), "table"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
-    **dict.fromkeys((".json", ".ipynb"), "json"),  # of a notebook the cells
+    ".json": "json",
+    ".ipynb": "notebook",
 }
 READABLE = "a .txt, .md, .csv, .tsv, .jsonl or .json file, or a .zip of these"
 

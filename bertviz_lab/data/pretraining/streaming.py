@@ -14,7 +14,7 @@ import numpy as np
 
 from bertviz_lab.data.corpora.formats.hub import DatasetName, ResumableRows, rows_are_lines
 from bertviz_lab.data.corpora.formats.records import text_field_of
-from bertviz_lab.data.corpora.formats.text import cell_paragraphs
+from bertviz_lab.data.corpora.formats.text import cell_paragraphs, texts_of
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
@@ -53,7 +53,7 @@ class StreamedText:
 
     def sentences(self, row: dict[str, Any]) -> tuple[str, ...]:
         """Return the sentences of a row's text."""
-        paragraphs = filter(None, cell_paragraphs(row.get(self.field)))
+        paragraphs = filter(None, cell_paragraphs(texts_of(row, self.field)))
         split = (sentence for paragraph in paragraphs for sentence in split_sentences(paragraph))
         return tuple(line for sentence in split if (line := " ".join(sentence.split())))
 

@@ -243,6 +243,31 @@ def test_markup_in_cells_and_records_is_left_out_too(tmp_path):
         assert "HTML" in next(notes.markup())
 
 
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        ({"messages": [{"role": "user", "content": "A cat ran."}, {"role": "bot", "content": "It sat."}]}, ".content"),
+        ({"id": "17", "conversations": [{"from": "gpt", "value": "A cat ran."}, {"value": "It sat."}]}, "s.value"),
+        ({"tweet": {"lang": "en", "full_text": "A cat ran. It sat."}}, "tweet.full_text"),
+        ({"title": "T", "paragraphs": [{"context": "A cat ran. It sat.", "qas": [{"text": "What?"}]}]}, ".context"),
+    ],
+)
+def test_texts_within_lists_and_objects_are_found_and_their_field_named(record, field, tmp_path):
+    notes = ReadingNotes()
+    documents = read(written(tmp_path, "a.jsonl", (json.dumps(record) + "\n") * 3), notes)
+    assert [document.sentences for document in documents] == [("A cat ran.", "It sat.")] * 3
+    assert f'{field}"' in next(notes.descriptions())
+
+
+def test_the_field_of_a_text_may_be_given_with_the_names_that_lead_to_it(tmp_path):
+    rows = json.dumps({"a.b": "A cat ran.", "a": {"c": "It sat."}, "text": "It slept."}) + "\n"
+    path = written(tmp_path, "a.jsonl", rows * 3)
+    for field, text in (("a.b", "A cat ran."), ("a.c", "It sat.")):
+        assert next(iter(read_documents([path], text_field=field))).sentences == (text,)
+    with pytest.raises(InputError, match=r'no field "b"; it has "a\.b", "a\.c", "text"'):
+        [*read_documents([path], text_field="b")]
+
+
 def test_plain_text_with_a_few_signs_is_left_as_it_is(tmp_path):
     text = f"{PROSE}\nIf a < b and c > d, then AT&T; so 1 = 1.\n{PROSE}\n"
     assert "a < b and c > d, then AT&T; so 1 = 1." in text_of(read(written(tmp_path, "a.txt", text)))

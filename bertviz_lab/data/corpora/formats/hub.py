@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bertviz_lab.data.corpora.formats.records import record_paragraphs, text_field_of
-from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_lines, line_paragraphs
+from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_lines, line_paragraphs, texts_of
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -115,7 +115,7 @@ class ResumableRows(Iterator[dict[str, Any]]):
 
 def rows_are_lines(sample: list[dict[str, Any]], field: str) -> bool:
     """Return whether rows are lines of text, as in wikitext, and not documents: one in ten is empty."""
-    return sum(not str(row.get(field) or "").strip() for row in sample) >= 0.1 * max(1, len(sample))
+    return sum(not "".join(texts_of(row, field)).strip() for row in sample) >= 0.1 * max(1, len(sample))
 
 
 def dataset_paragraphs(
@@ -129,17 +129,17 @@ def dataset_paragraphs(
     sample = list(islice(rows, 1_000))
     field = text_field_of(sample, text_field, notes.name) or ""
 
-    def texts() -> Iterator[Any]:
+    def texts() -> Iterator[list[str]]:
         for row in chain(sample, rows):
-            text = row.get(field)
-            on_row(len(text) if isinstance(text, str) else 0)
+            text = texts_of(row, field)
+            on_row(sum(map(len, text)))
             yield text
 
     if documents != "file" and not rows_are_lines(sample, field):
         yield from record_paragraphs(texts(), None, notes)
         notes.layout = f"A row is a document, its text is field {quoted(field)}."
         return
-    lines = [*_lines(row.get(field) for row in sample)]
+    lines = [*_lines(texts_of(row, field) for row in sample)]
     paragraphs = line_paragraphs(lines, _lines(texts()), documents, notes)
     notes.layout = f"The rows are lines of text, in field {quoted(field)}. {notes.layout}"
     yield from paragraphs

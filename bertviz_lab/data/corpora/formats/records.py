@@ -9,7 +9,15 @@ from itertools import chain, islice
 from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, whole_lines
-from bertviz_lab.data.corpora.formats.text import Paragraphs, cell_markup, cell_paragraphs, known_name, longest_field
+from bertviz_lab.data.corpora.formats.text import (
+    Paragraphs,
+    cell_markup,
+    cell_paragraphs,
+    known_name,
+    text_field_in,
+    texts_by_field,
+    texts_of,
+)
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
@@ -25,8 +33,8 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
     which = f", its text is field {quoted(field)}" if field is not None else ""
     notes.layout = f"A record is a document{which}."
 
-    def texts(records: Iterable[Any]) -> Iterator[Any]:
-        return (record.get(field) if isinstance(record, dict) else record for record in records)
+    def texts(records: Iterable[Any]) -> Iterator[list[str]]:
+        return (texts_of(record, field or "") for record in records)
 
     markup = cell_markup(texts(sample), notes)
     for text in texts(chain(sample, records)):
@@ -44,11 +52,11 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
     if not objects:
         return None
     if text_field is None:
-        field = longest_field(objects)
+        field = text_field_in(objects)
         if field is None and len(objects) == len(sample):
             raise InputError(f"{quoted(name)} has no field that holds text; give the texts as strings.")
         return field
-    names = {name for record in objects for name in record}
+    names = {name for record in objects for name, _ in texts_by_field(record)}
     if text_field not in names:
         fields = ", ".join(map(quoted, sorted(names)[:20]))
         raise InputError(f"{quoted(name)} has no field {quoted(text_field)}; it has {fields}.")

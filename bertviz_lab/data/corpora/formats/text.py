@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.layout import Layout, Markup, find_markup, guess_layout, is_divided, is_wrapped
 from bertviz_lab.data.corpora.reading_notes import FileNotes
+from bertviz_lab.data.documents import count_words
 
 TEXT_NAMES = (
     "text", "sentence", "sentences", "content", "body", "document", "article", "paragraph", "passage", "context",
@@ -22,19 +23,35 @@ def known_name(names: Sequence[str]) -> int | None:
     return next((lower.index(name) for name in TEXT_NAMES if name in lower), None)
 
 
-def longest_field(records: Sequence[Mapping[str, object]]) -> str | None:
-    """Return the text field: one of `TEXT_NAMES`, else the one with most characters; None without strings."""
-    sizes: Counter[str] = Counter()
-    for record in records:
-        for name, value in record.items():
-            parts = value if isinstance(value, list) else [value]
-            if parts and all(isinstance(part, str) for part in parts):
-                sizes[name] += sum(map(len, parts))
-    if not sizes:
-        return None
-    names = list(sizes)
-    known = known_name(names)
-    return names[known] if known is not None else max(names, key=lambda name: sizes[name])
+def texts_by_field(record: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a record in reading order, each with its field: the names that lead to it, joined by dots.
+
+    Lists have no names: in `{"messages": [{"content": "Hello"}]}` the text is in the field `messages.content`.
+    """
+    rest = [("", record)]  # no recursion: a record may be nested deeply
+    while rest:
+        field, value = rest.pop()
+        if isinstance(value, str):
+            yield field, value
+        elif isinstance(value, list):
+            rest += [(field, part) for part in reversed(value)]
+        elif isinstance(value, dict):
+            rest += [(f"{field}.{name}" if field else name, part) for name, part in reversed(value.items())]
+
+
+def texts_of(record: Any, field: str) -> list[str]:
+    """Return the texts of one field of a record; of a record that is a text or a list of texts, itself."""
+    return [text for name, text in texts_by_field(record) if name in ("", field)]
+
+
+def text_field_in(records: Sequence[Any]) -> str | None:
+    """Return the text field: one of `TEXT_NAMES`, else that with most words (no picture is one); None without texts."""
+    words: Counter[str] = Counter()
+    for field, text in chain.from_iterable(map(texts_by_field, records)):
+        words[field] += count_words(text)
+    fields = list(words)
+    known = known_name(fields)
+    return fields[known] if known is not None else max(fields, key=lambda field: words[field], default=None)
 
 
 #: Paragraphs in reading order; None ends a document.
