@@ -86,8 +86,11 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "recipe.json").write_text(json.dumps(recipe, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    parts = [*stage_folders(recipe, run), run] if isinstance(read_config(run), PretrainConfig) else [run]
-    trained = replace(averaged([part / "model" for part in parts], recipe.get("average")), card="")
+    stages = [*stage_folders(recipe, run), run]
+    parts = stages if isinstance(read_config(run), PretrainConfig) else [run]
+    counted = [(stage, share) for stage, share in zip(stages, recipe.get("average", []), strict=False) if share]
+    models, shares = zip(*counted, strict=True) if counted else ([run], None)
+    trained = replace(averaged([stage / "model" for stage in models], shares), card="")
     if names := tuple(recipe.get("labels", ())):  # of classes that the data gives as 0, 1 ...
         trained = replace(trained, config=trained.config.replace(id2label=names))
     write_checkpoint(trained, folder)

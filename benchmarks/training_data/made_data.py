@@ -13,7 +13,14 @@ from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write
 from benchmarks.training_data.film_reviews import write_film_reviews, write_review_sentences
 from benchmarks.training_data.held_out_sentences import write_phrases, write_sentences
 from benchmarks.training_data.named_entities import write_mixed_entities, write_silver_entities
-from benchmarks.training_data.unanswerable_questions import MORE_SOURCES, write_questions, write_short_questions
+from benchmarks.training_data.sentence_questions import write_sentence_questions, write_silver_questions
+from benchmarks.training_data.squad_questions import write_squad_questions
+from benchmarks.training_data.unanswerable_questions import (
+    MORE_SOURCES,
+    OF_WIKIPEDIA,
+    write_questions,
+    write_short_questions,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,10 @@ MADE = (
     MadeData("{short_questions}", "short-questions.json", write_short_questions),
     MadeData("{questions}", "questions.json", write_questions),
     MadeData("{more_questions}", "more-questions.json", partial(write_questions, sources=MORE_SOURCES)),
+    MadeData("{wiki_questions}", "wiki-questions.json", partial(write_questions, sources=OF_WIKIPEDIA)),
+    MadeData("{sentence_questions}", "sentence-questions.json", write_sentence_questions),
+    MadeData("{silver_questions}", "silver-questions.json", write_silver_questions),
+    MadeData("{squad_questions}", "squad-questions.json", write_squad_questions),
     MadeData("{wiki2015}", "wiki2015.txt", unpack_wiki2015),
     MadeData("{film_reviews}", "film-reviews.txt", write_film_reviews),
     MadeData("{review_sentences}", "review-sentences.tsv", write_review_sentences),

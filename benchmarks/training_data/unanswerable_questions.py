@@ -27,9 +27,11 @@ SOURCES = (
     "squadshifts/amazon_reviews.json",
     "squad_train_subset/train.json",
 )
+OF_WIKIPEDIA = (SOURCES[0], SOURCES[-1])
 #: The first ten articles of SQuAD 2.0's training set, but "The Legend of Zelda: Twilight Princess" and
 #: "Spectre (2015 film)", whose 836 questions, 348 of them without an answer, are left for trying a recipe.
-MORE_SOURCES = ("squad2_train_part/train.json",)
+MORE_SOURCES, LEFT_FOR_TRYING = ("squad2_train_part/train.json",), "squad2_train_part/left_out.json"
+_SCORED = "squad2_half_dev/dev-v2.0.json"
 _EVERY = 3  # one question in three is asked of another passage, and one in three is changed
 _AROUND = 70  # words of a short passage
 
@@ -157,16 +159,20 @@ class PassageIndex:
 
     def closest_without(self, question: str, answers: Sequence[str], own: int) -> int | None:
         """The passage nearest to the question, its own aside, in which none of the answers occurs."""
+        wanted = [f" {normalize_answer(answer)} " for answer in answers]
+        for place in self.closest(question, own):
+            if not any(answer in self._normal[place] for answer in wanted):
+                return place
+        return None
+
+    def closest(self, text: str, own: int, most: int | None = None) -> list[int]:
+        """The passages that share rare words with a text, but its own, the nearest first."""
         scores: Counter[int] = Counter()
-        for word in set(normalize_answer(question).split()):
+        for word in set(normalize_answer(text).split()):
             places = self._passages.get(word, [])
             for place in places:
                 scores[place] += math.log(len(self._normal) / len(places)) / self._length[place]
-        wanted = [f" {normalize_answer(answer)} " for answer in answers]
-        for place, _ in scores.most_common():
-            if place != own and not any(answer in self._normal[place] for answer in wanted):
-                return place
-        return None
+        return [place for place, _ in scores.most_common(None if most is None else most + 1) if place != own][:most]
 
 
 def _paragraphs(source: str) -> list[dict[str, Any]]:
@@ -178,8 +184,7 @@ def _paragraphs(source: str) -> list[dict[str, Any]]:
 
 
 def tested_passages() -> Iterator[str]:
-    """The passages of the questions that are scored on."""
-    body = json.loads((data_folder() / "squad2_half_dev" / "dev-v2.0.json").read_text(encoding="utf-8"))
-    for article in body["data"]:
-        for paragraph in article["paragraphs"]:
-            yield paragraph["context"]
+    """The passages of the questions that a model is scored on, or a recipe tried on."""
+    for file in (_SCORED, LEFT_FOR_TRYING):
+        body = json.loads((data_folder() / file).read_text(encoding="utf-8"))
+        yield from (paragraph["context"] for article in body["data"] for paragraph in article["paragraphs"])

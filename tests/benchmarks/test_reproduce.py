@@ -1,6 +1,7 @@
 """What ships, and the data that it was trained on, are what their programs give."""
 
 import json
+import lzma
 import random
 import re
 from dataclasses import replace
@@ -12,10 +13,11 @@ import torch
 
 from benchmarks import reproduce
 from benchmarks.reproduce import averaged, pack, score, train
-from benchmarks.training_data import film_reviews, held_out_sentences
+from benchmarks.training_data import film_reviews, held_out_sentences, sentence_questions, squad_questions
 from benchmarks.training_data.town_questions import lines_of, write_questions
 from benchmarks.training_data.unanswerable_questions import changed_question
 from bertviz_lab import load_checkpoint
+from bertviz_lab.data.examples import Answer
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
@@ -171,3 +173,104 @@ def test_a_changed_question_has_another_name_or_a_word_s_opposite(question, chan
         passage = passage.replace("1831", "that year")
     answerable = {"question": question, "answers": [{"text": "London"}]}
     assert {changed_question(answerable, passage, random.Random(seed)) for seed in range(40)} == changed
+
+
+def test_questions_of_sentences_have_the_answer_that_most_marked_in_a_passage(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path))
+    (tmp_path / "qamr").mkdir()
+    (tmp_path / "qamr" / "wiki-sentences.tsv").write_text(
+        "Wiki1k:wikipedia:7:2:1\tShe did n't stop -LRB- in 1843 -RRB- .\nWiki1k:wikipedia:7:2:0\tAda wrote notes .\n"
+        "Wiki1k:wikipedia:7:2:2\tThe river Cam is cold and long in winter and not so long in summer .\n"
+    )
+    of_sentence, of_tested = "Wiki1k:wikipedia:7:2:1\t1\t9\t0\t5\t", "Wiki1k:wikipedia:7:2:2\t1\t9\t0\t5\t"
+    lines = [
+        of_sentence + "In what year did she not stop?\t6\t1:5 6\t2:6",
+        of_sentence + "When did she stop?\t6\t1:5 6\t2:0",  # all differ
+        of_sentence + "Who?\t0\t1:0\t2:0",  # of whom?
+    ]
+    (tmp_path / "qamr" / "dev.tsv").write_text("\n".join(lines))
+    (tmp_path / "qamr" / "test.tsv").write_text(of_tested + "What is cold and long?\t0 1 2\t1:0 1 2\t2:0 1 2")
+    monkeypatch.setattr(sentence_questions, "tested_passages", lambda: ["A text of its own."])
+    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == 2
+    first, _ = json.loads((tmp_path / "questions.json").read_text())["data"]
+    (passage,) = first["paragraphs"]
+    assert passage["context"].startswith("Ada wrote notes. She didn't stop (in 1843). The river Cam")
+    ((answer,),) = [question["answers"] for question in passage["qas"]]
+    assert (answer["text"], answer["answer_start"]) == ("1843", passage["context"].index("1843"))
+    scored = "It rained. The river Cam is cold and long in winter and not so long in summer. It froze."
+    monkeypatch.setattr(sentence_questions, "tested_passages", lambda: [scored])
+    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == 0
+
+
+def test_a_sentence_stands_in_its_paragraph_or_among_the_nearest_others(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path))
+    (tmp_path / "wiki2015").mkdir()
+    known = "The bridge over the wide river was opened in 1831 by the mayor."
+    with lzma.open(tmp_path / "wiki2015" / "train.txt.xz", "wt") as text:
+        text.write(f"It was long. {known} It fell.\n")
+    sentences = [known, "A mayor of Ghent was born in Bruges.", "Who was the mayor of Bruges in 1900?", "Cats purr."]
+    passages = list(sentence_questions.passages_of(sentences))
+    assert passages[0] == f"It was long. {known} It fell."
+    assert all(sentence in passage for sentence, passage in zip(sentences, passages, strict=True))
+    assert sentences[2] in passages[1]
+    assert passages[3] == "Cats purr."
+
+
+_PASSAGE = """Ada Lovelace wrote notes on the Analytical Engine in 1843, and its inventor Charles Babbage, who had asked
+her to translate a paper by Luigi Menabrea, called her the Enchantress of Numbers."""
+
+
+@pytest.fixture
+def squad_without_passages(tmp_path, monkeypatch):
+    """Two people's questions, a passage in wiki2015 and one in UnAnsQ that they are about, and others."""
+    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path))
+    filler = [
+        f"The {n}th of the towns lay by a river, and some of its many mills were burnt down in the year {n}."
+        for n in range(40)
+    ]
+    files = {
+        "squad2_cr/rationales/word_att_gold_train.tsv": "qid\tquestion\tword_att\n"
+        "5a000000aa\tWhat did Lovelace n't translate for Babbage ?\t0\n5a000000ab\tWho called Menabrea Enchantress ?\t",
+        "squad2_cr/rationales/word_att_extended.tsv": "qid\tquestion\tword_att\n"
+        "5a000001aa\tWhich purring cats hunt sparrows ?\t0\n5a000002aa\tWhat of the dev set ?\t0",
+        "squad2_cr/rationales/word_att_gold_test.tsv": "qid\tquestion\tword_att\n5a000002ab\tWho ?\t0",
+        "unansq/QG/train-answerable-questions.txt": "56a0\twhat did lovelace write notes on in 1843 ?\t5\t7",
+        "unansq/QG/train-unanswerable-questions.txt": "5a000000aa\t\t5\t7",
+        "unansq/QG/dev-answerable-questions.txt": "56a1\twhat do purring cats hunt ?\t3\t3",
+        "unansq/QG/dev-unanswerable-questions.txt": "5a000001aa\t\t3\t3",
+        "unansq/QG/dev-context.txt": "purring cats hunt mice , and birds such as sparrows do n't like them at all , as "
+        "the people of the towns say .\t0\t9",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "wiki2015").mkdir()
+    with lzma.open(tmp_path / "wiki2015" / "train.txt.xz", "wt") as text:
+        text.write("\n\n".join([*filler, _PASSAGE.replace("\n", " ")]))
+
+
+def test_questions_find_the_passages_that_they_are_about(squad_without_passages, monkeypatch) -> None:
+    monkeypatch.setattr(squad_questions, "tested_passages", lambda: ["Nothing that they are about."])
+    cats, ada = sorted(squad_questions.found_passages(), key=lambda found: found.passage, reverse=True)
+    assert ada.passage == _PASSAGE.replace("\n", " ")
+    assert ada.unanswerable["5a000000aa"] == "What did Lovelacen't translate for Babbage?"
+    assert len(ada.unanswerable) == 2
+    assert [question.id for question in ada.answerable] == ["56a0"]
+    assert cats.passage.startswith("purring cats hunt mice, and birds such as sparrows don't")
+    assert list(cats.unanswerable) == ["5a000001aa"]  # none of the dev set
+    monkeypatch.setattr(squad_questions, "tested_passages", lambda: [_PASSAGE])
+    assert [found.passage for found in squad_questions.found_passages()] == [cats.passage]
+
+
+def test_an_answer_is_where_it_is_said_to_be_or_close_to_it(squad_without_passages, monkeypatch) -> None:
+    monkeypatch.setattr(squad_questions, "tested_passages", lambda: [])
+    ada = next(found for found in squad_questions.found_passages() if found.passage.startswith("Ada"))
+    (asked,) = ada.answerable
+    engine = Answer("Analytical Engine", ada.passage.index("Analytical"))
+    assert squad_questions.confirmed(ada.passage, asked, [engine]) == Answer("the Analytical Engine", 28)
+    beside = Answer("notes", ada.passage.index("notes"))
+    assert squad_questions.confirmed(ada.passage, asked, [beside]) == beside  # the words were counted otherwise
+    far = Answer("Enchantress", ada.passage.index("Enchantress"))
+    assert squad_questions.confirmed(ada.passage, asked, [far, engine]) == Answer("the Analytical Engine", 28)
+    assert squad_questions.confirmed(ada.passage, asked, [far]) is None
+    assert squad_questions.confirmed(ada.passage, asked._replace(last=900), [far]) is None
