@@ -13,11 +13,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.embedding_pairs import normal
-from benchmarks.training_data.unanswerable_questions import LEFT_FOR_TRYING, PassageIndex, tested_passages
+from benchmarks.training_data.unanswerable_questions import (
+    PassageIndex,
+    tested_passages,
+    tested_questions,
+    write_articles,
+)
 from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.examples import Question
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -41,7 +46,7 @@ class _Sentence(NamedTuple):
 
 
 def joined(tokens: Sequence[str]) -> _Sentence:
-    """Tokens of the Penn Treebank as people write them, with where each stands."""
+    """Return Penn Treebank tokens as ordinary text, with the span of each."""
     text, spans, is_quoted = "", [], False
     glued = True
     for token in (_BRACKETS.get(token, token) for token in tokens):
@@ -54,8 +59,8 @@ def joined(tokens: Sequence[str]) -> _Sentence:
     return _Sentence(text, spans)
 
 
-def write_sentence_questions(path: Path) -> int:
-    """Write those of QAMR on their sentences and the neighbors, in the format of SQuAD; returns how many there are."""
+def write_sentence_questions(path: Path) -> tuple[int, int]:
+    """Write QAMR's questions, each on its sentence and the neighbors. Returns as `write_articles`."""
     lines = (data_folder() / "qamr" / "wiki-sentences.tsv").read_text(encoding="utf-8").splitlines()
     sentences = {name: joined(words.split()) for name, words in (line.split("\t") for line in lines)}
     articles: dict[str, list[str]] = defaultdict(list)
@@ -80,11 +85,13 @@ def write_sentence_questions(path: Path) -> int:
             answer = {"text": passage[start:stop], "answer_start": start}
             questions.append({"id": f"{name} {len(questions)}", "question": question, "answers": [answer]})
         paragraphs.append({"context": passage, "qas": questions})
-    return _write(path, [{"title": f"qamr {place}", "paragraphs": [part]} for place, part in enumerate(paragraphs)])
+    return write_articles(
+        path, [{"title": f"qamr {place}", "paragraphs": [part]} for place, part in enumerate(paragraphs)]
+    )
 
 
 def _questions_of_sentences() -> dict[str, dict[str, tuple[int, int]]]:
-    """By sentence, its questions and the first and last token of the answer that most of three people marked."""
+    """Return the questions of each sentence with the first and last token of the answer that most people marked."""
     found: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     for part in ("dev", "test"):
         for line in (data_folder() / "qamr" / f"{part}.tsv").read_text(encoding="utf-8").splitlines():
@@ -102,14 +109,14 @@ def _adjacent(places: Sequence[int]) -> bool:
     return bool(places) and places[-1] - places[0] == len(places) - 1
 
 
-def write_silver_questions(path: Path) -> int:
-    """Write those of ReQA, with the answers that the model of stage 1, which lies beside, finds in the sentences.
+def write_silver_questions(path: Path) -> tuple[int, int]:
+    """Write ReQA's questions with the answers that the model of stage 1, in `stage-1` next to `path`, predicts.
 
-    Returns how many there are.
+    Returns as `write_articles`.
     """
     pairs = json.loads((data_folder() / "reqa_squad" / "train.json").read_text(encoding="utf-8"))
     asked = list(zip(pairs["questions"], pairs["answers"], strict=True))
-    held_out = {normal(question) for question in _left_for_trying()}
+    held_out = {normal(question) for question in tested_questions()}
     asked = [(question, sentence) for question, sentence in asked if normal(question) not in held_out]
     questions = [Question(str(row), question, sentence, (), row) for row, (question, sentence) in enumerate(asked, 1)]
     predicted, _ = predict_with(load_checkpoint(path.with_name("stage-1") / "model"), questions)
@@ -121,11 +128,11 @@ def write_silver_questions(path: Path) -> int:
             answers = [{"text": answer, "answer_start": passage.index(question.passage) + start}]
             asks = [{"id": name, "question": question.question, "answers": answers}]
             articles.append({"title": name, "paragraphs": [{"context": passage, "qas": asks}]})
-    return _write(path, articles)
+    return write_articles(path, articles)
 
 
 def passages_of(sentences: Sequence[str]) -> Iterator[str]:
-    """For each sentence its paragraph in wiki2015, or it among the nearest of the other sentences."""
+    """Yield for each sentence its paragraph in wiki2015, or else the sentence among its nearest neighbors."""
     wanted = {normal(sentence)[:_SIGNATURE] for sentence in sentences}
     paragraphs: dict[str, tuple[list[str], int]] = {}
     with lzma.open(data_folder() / "wiki2015" / "train.txt.xz", "rt", encoding="utf-8") as lines:
@@ -150,17 +157,3 @@ def passages_of(sentences: Sequence[str]) -> Iterator[str]:
             else:
                 after = after[:-1]
         yield " ".join([*before, sentence, *after])
-
-
-def _left_for_trying() -> Iterator[str]:
-    """The questions of those articles of SQuAD 2.0's training set that a recipe is tried on."""
-    body = json.loads((data_folder() / LEFT_FOR_TRYING).read_text(encoding="utf-8"))
-    for article in body["data"]:
-        for paragraph in article["paragraphs"]:
-            yield from (question["question"] for question in paragraph["qas"])
-
-
-def _write(path: Path, articles: Sequence[dict[str, Any]]) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
-    return sum(len(paragraph["qas"]) for article in articles for paragraph in article["paragraphs"])

@@ -7,7 +7,6 @@ with their passage than with any other of Wikipedia. Where a model that was trai
 at the places given, it is the answer.
 """
 
-import json
 import lzma
 import math
 import re
@@ -19,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.training_data.embedding_pairs import normal
 from benchmarks.training_data.sentence_questions import joined
-from benchmarks.training_data.unanswerable_questions import tested_passages
+from benchmarks.training_data.unanswerable_questions import tested_passages, tested_questions, write_articles
 from bertviz_lab.data.examples import Answer, Question
 from bertviz_lab.metrics.squad import answer_f1, normalize_answer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -54,7 +54,7 @@ class _Asked(NamedTuple):
     last: int
 
 
-class _Found(NamedTuple):
+class _Match(NamedTuple):
     """A passage and the questions that a person asked about it."""
 
     passage: str
@@ -63,36 +63,34 @@ class _Found(NamedTuple):
 
 
 def write_squad_questions(path: Path) -> tuple[int, int]:
-    """Write those whose passages are found, with the answers that the model of stage 2, which lies beside, confirms.
+    """Write the questions whose passages are found, with the answers that the model of stage 2 confirms.
 
-    In the format of SQuAD 2.0; returns how many have an answer and how many none.
+    That model is in `stage-2` next to `path`. Returns as `write_articles`.
     """
-    found = list(found_passages())
-    placed = [(number, asked) for number, one in enumerate(found) for asked in one.answerable]
+    matches = list(find_passages())
+    placed = [(number, asked) for number, match in enumerate(matches) for asked in match.answerable]
     questions = [
-        Question(asked.id, asked.question, found[number].passage, (), row)
+        Question(asked.id, asked.question, matches[number].passage, (), row)
         for row, (number, asked) in enumerate(placed, 1)
     ]
     predicted, _ = predict_with(load_checkpoint(path.with_name("stage-2") / "model"), questions)
     answers: dict[int, list[dict[str, object]]] = defaultdict(list)
     for (number, asked), prediction in zip(placed, predicted, strict=True):
         candidates = [Answer(text, start) for text, start, *_ in prediction.best]
-        if answer := confirmed(found[number].passage, asked, candidates):
+        if answer := confirmed(matches[number].passage, asked, candidates):
             marked = [{"text": answer.text, "answer_start": answer.start}]
             answers[number].append({"id": asked.id, "question": asked.question, "answers": marked})
     articles = []
-    for number, one in enumerate(found):
-        none = [{"id": name, "question": question, "answers": []} for name, question in one.unanswerable.items()]
+    for number, match in enumerate(matches):
+        none = [{"id": name, "question": question, "answers": []} for name, question in match.unanswerable.items()]
         asked = [{**question, "is_impossible": not question["answers"]} for question in answers[number] + none]
-        paragraph = {"context": one.passage, "qas": asked}
+        paragraph = {"context": match.passage, "qas": asked}
         articles.append({"title": f"squad2 {number}", "paragraphs": [paragraph]})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
-    return sum(map(len, answers.values())), sum(len(one.unanswerable) for one in found)
+    return write_articles(path, articles)
 
 
 def confirmed(passage: str, asked: _Asked, candidates: Sequence[Answer]) -> Answer | None:
-    """The answer at the places that are given, or the model's close to them, or None where these are far apart."""
+    """Return the answer at the given words, the model's where it begins near them, or None if the two disagree."""
     words = [match.span() for match in _TOKEN.finditer(passage)]
     if asked.last >= len(words) or not candidates:
         return None
@@ -108,12 +106,15 @@ def confirmed(passage: str, asked: _Asked, candidates: Sequence[Answer]) -> Answ
     return candidates[0] if abs(candidates[0].start - start) < _OFF else None
 
 
-def found_passages() -> Iterator[_Found]:
-    """The passages that questions are found to be about; none of an article that is scored on."""
+def find_passages() -> Iterator[_Match]:
+    """Yield the passages that questions are about, without articles and people that the tested data has."""
     unanswerable, likes = _unanswerable(), _likes()
+    tested = set(map(normal, tested_questions()))
+    left_out_people = {name[:_PERSON] for name, question in unanswerable.items() if normal(question) in tested}
     people: dict[str, list[str]] = defaultdict(list)
     for name in unanswerable:
-        people[name[:_PERSON]].append(name)
+        if name[:_PERSON] not in left_out_people:
+            people[name[:_PERSON]].append(name)
     asked = {
         person: [unanswerable[name] for name in names] + [likes[name].question for name in names if name in likes]
         for person, names in people.items()
@@ -121,19 +122,19 @@ def found_passages() -> Iterator[_Found]:
     articles, passages = _passages()
     places = closest_passages(passages, asked)
     scored = set().union(*(_runs(passage) for passage in tested_passages()))
-    runs = {place: _runs(passages[place]) for place in places.values()}
-    left_out = {articles[place] for place, those in runs.items() if len(those & scored) > _SAME * len(those)}
+    runs = ((article, _runs(passage)) for article, passage in zip(articles, passages, strict=True))
+    left_out = {article for article, those in runs if len(those & scored) > _SAME * len(those)}
     together: dict[int, list[str]] = defaultdict(list)
     for person, place in places.items():
         if articles[place] not in left_out:
             together[place] += people[person]
     for passage, names in ((passages[place], names) for place, names in together.items()):
         answerable = {likes[name].id: likes[name] for name in names if name in likes}
-        yield _Found(passage, list(answerable.values()), {name: unanswerable[name] for name in names})
+        yield _Match(passage, list(answerable.values()), {name: unanswerable[name] for name in names})
 
 
 def _unanswerable() -> dict[str, str]:
-    """Those of the training set, by their ids."""
+    """Return the unanswerable questions of the training set by id."""
     folder = data_folder() / "squad2_cr" / "rationales"
     lines = {
         part: (folder / f"word_att_{part}.tsv").read_text(encoding="utf-8").splitlines()[1:]
@@ -145,7 +146,7 @@ def _unanswerable() -> dict[str, str]:
 
 
 def _likes() -> dict[str, _Asked]:
-    """By the id of an unanswerable question, the answerable one that it resembles."""
+    """Return, by the id of an unanswerable question, the answerable one that it resembles."""
     folder, likes = data_folder() / "unansq" / "QG", {}
     for part in ("train", "dev"):  # of the training set both
         kinds = ("answerable", "unanswerable")
@@ -161,7 +162,7 @@ def _as_written(words: str) -> str:
 
 
 def closest_passages(passages: Sequence[str], asked: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """For each person whose questions share enough with one of the passages, its place among them."""
+    """Return the index of each person's passage, for those whose questions share enough words with one."""
     counts = {person: Counter(w for q in questions for w in _words(q)) for person, questions in asked.items()}
     holders: dict[str, list[int]] = {word: [] for words in counts.values() for word in words}
     lengths = np.empty(len(passages), np.float32)
@@ -172,7 +173,7 @@ def closest_passages(passages: Sequence[str], asked: Mapping[str, Sequence[str]]
             holders[word].append(place)
     weights = {word: math.log(len(passages) / (1 + len(places))) for word, places in holders.items()}
     arrays = {word: np.array(places, np.int32) for word, places in holders.items()}
-    found = {}
+    closest = {}
     for person, words in counts.items():
         weighed = {word: weights[word] * math.sqrt(min(count, _MOST_TIMES)) for word, count in words.items()}
         shared = np.zeros(len(passages), np.float32)
@@ -183,17 +184,17 @@ def closest_passages(passages: Sequence[str], asked: Mapping[str, Sequence[str]]
         second, best = (int(place) for place in np.argpartition(scores, -2)[-2:])
         share = shared[best] / sum(weighed.values())
         if share >= _SHARED or (share >= _SHARED_IF_ALONE and scores[best] >= _ALONE * scores[second]):
-            found[person] = best
-    return found
+            closest[person] = best
+    return closest
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text without their endings."""
+    """Return the words of a text without their endings."""
     return {_ENDING.sub("", word) for word in normalize_answer(text).split()} - _EMPTY
 
 
 def _passages() -> tuple[list[int], list[str]]:
-    """The passages of wiki2015 and those that are with UnAnsQ, and of which article each is."""
+    """Return the article number of each passage of UnAnsQ and wiki2015, and the passages."""
     with_unansq = (data_folder() / "unansq" / "QG" / "dev-context.txt").read_text(encoding="utf-8").splitlines()
     passages = list(dict.fromkeys(_as_written(line.split("\t")[0]) for line in with_unansq))
     article = len(passages)
@@ -208,6 +209,6 @@ def _passages() -> tuple[list[int], list[str]]:
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
-    """Each `_RUN` words in a row."""
+    """Return each run of `_RUN` words."""
     words = normalize_answer(text).split()
     return set(zip(*(words[offset:] for offset in range(_RUN)), strict=False))

@@ -30,8 +30,7 @@ SOURCES = (
 OF_WIKIPEDIA = (SOURCES[0], SOURCES[-1])
 #: The first ten articles of SQuAD 2.0's training set, but "The Legend of Zelda: Twilight Princess" and
 #: "Spectre (2015 film)", whose 836 questions, 348 of them without an answer, are left for trying a recipe.
-MORE_SOURCES, LEFT_FOR_TRYING = ("squad2_train_part/train.json",), "squad2_train_part/left_out.json"
-_SCORED = "squad2_half_dev/dev-v2.0.json"
+MORE_SOURCES = ("squad2_train_part/train.json",)
 _EVERY = 3  # one question in three is asked of another passage, and one in three is changed
 _AROUND = 70  # words of a short passage
 
@@ -59,10 +58,15 @@ _MEASURED = "how "  # before a word that asks how much: its opposite asks the sa
 def write_questions(path: Path, sources: Sequence[str] = SOURCES) -> tuple[int, int]:
     """Write those of some sources in the format of SQuAD 2.0; returns how many have an answer and how many none."""
     articles = [article for source in sources for article in with_unanswerable(_paragraphs(source), source)]
+    return write_articles(path, articles)
+
+
+def write_articles(path: Path, articles: Sequence[dict[str, Any]]) -> tuple[int, int]:
+    """Write articles in the format of SQuAD 2.0; return how many questions have an answer and how many have none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
-    asked = [q["is_impossible"] for article in articles for p in article["paragraphs"] for q in p["qas"]]
-    return asked.count(False), asked.count(True)
+    answered = [bool(q["answers"]) for article in articles for p in article["paragraphs"] for q in p["qas"]]
+    return answered.count(True), answered.count(False)
 
 
 def write_short_questions(path: Path) -> int:
@@ -184,7 +188,16 @@ def _paragraphs(source: str) -> list[dict[str, Any]]:
 
 
 def tested_passages() -> Iterator[str]:
-    """The passages of the questions that a model is scored on, or a recipe tried on."""
-    for file in (_SCORED, LEFT_FOR_TRYING):
+    """Yield the passages that a model is scored on or a recipe is tried on."""
+    return (paragraph["context"] for paragraph in _tested())
+
+
+def tested_questions() -> Iterator[str]:
+    """Yield the questions about these passages."""
+    return (question["question"] for paragraph in _tested() for question in paragraph["qas"])
+
+
+def _tested() -> Iterator[dict[str, Any]]:
+    for file in ("squad2_half_dev/dev-v2.0.json", "squad2_train_part/left_out.json"):
         body = json.loads((data_folder() / file).read_text(encoding="utf-8"))
-        yield from (paragraph["context"] for article in body["data"] for paragraph in article["paragraphs"])
+        yield from (paragraph for article in body["data"] for paragraph in article["paragraphs"])

@@ -191,7 +191,7 @@ def test_questions_of_sentences_have_the_answer_that_most_marked_in_a_passage(tm
     (tmp_path / "qamr" / "dev.tsv").write_text("\n".join(lines))
     (tmp_path / "qamr" / "test.tsv").write_text(of_tested + "What is cold and long?\t0 1 2\t1:0 1 2\t2:0 1 2")
     monkeypatch.setattr(sentence_questions, "tested_passages", lambda: ["A text of its own."])
-    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == 2
+    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == (2, 0)
     first, _ = json.loads((tmp_path / "questions.json").read_text())["data"]
     (passage,) = first["paragraphs"]
     assert passage["context"].startswith("Ada wrote notes. She didn't stop (in 1843). The river Cam")
@@ -199,7 +199,7 @@ def test_questions_of_sentences_have_the_answer_that_most_marked_in_a_passage(tm
     assert (answer["text"], answer["answer_start"]) == ("1843", passage["context"].index("1843"))
     scored = "It rained. The river Cam is cold and long in winter and not so long in summer. It froze."
     monkeypatch.setattr(sentence_questions, "tested_passages", lambda: [scored])
-    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == 0
+    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == (0, 0)
 
 
 def test_a_sentence_stands_in_its_paragraph_or_among_the_nearest_others(tmp_path, monkeypatch) -> None:
@@ -251,20 +251,25 @@ def squad_without_passages(tmp_path, monkeypatch):
 
 def test_questions_find_the_passages_that_they_are_about(squad_without_passages, monkeypatch) -> None:
     monkeypatch.setattr(squad_questions, "tested_passages", lambda: ["Nothing that they are about."])
-    cats, ada = sorted(squad_questions.found_passages(), key=lambda found: found.passage, reverse=True)
+    monkeypatch.setattr(squad_questions, "tested_questions", lambda: ["Who?"])
+    cats, ada = sorted(squad_questions.find_passages(), key=lambda found: found.passage, reverse=True)
     assert ada.passage == _PASSAGE.replace("\n", " ")
     assert ada.unanswerable["5a000000aa"] == "What did Lovelacen't translate for Babbage?"
     assert len(ada.unanswerable) == 2
     assert [question.id for question in ada.answerable] == ["56a0"]
     assert cats.passage.startswith("purring cats hunt mice, and birds such as sparrows don't")
     assert list(cats.unanswerable) == ["5a000001aa"]  # none of the dev set
+    monkeypatch.setattr(squad_questions, "tested_questions", lambda: ["Which PURRING cats hunt sparrows"])
+    assert [found.passage for found in squad_questions.find_passages()] == [ada.passage]
+    monkeypatch.setattr(squad_questions, "tested_questions", lambda: ["Who?"])
     monkeypatch.setattr(squad_questions, "tested_passages", lambda: [_PASSAGE])
-    assert [found.passage for found in squad_questions.found_passages()] == [cats.passage]
+    assert [found.passage for found in squad_questions.find_passages()] == [cats.passage]
 
 
 def test_an_answer_is_where_it_is_said_to_be_or_close_to_it(squad_without_passages, monkeypatch) -> None:
     monkeypatch.setattr(squad_questions, "tested_passages", lambda: [])
-    ada = next(found for found in squad_questions.found_passages() if found.passage.startswith("Ada"))
+    monkeypatch.setattr(squad_questions, "tested_questions", lambda: [])
+    ada = next(found for found in squad_questions.find_passages() if found.passage.startswith("Ada"))
     (asked,) = ada.answerable
     engine = Answer("Analytical Engine", ada.passage.index("Analytical"))
     assert squad_questions.confirmed(ada.passage, asked, [engine]) == Answer("the Analytical Engine", 28)
