@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 from pathlib import Path
 
@@ -41,6 +42,17 @@ def test_the_defaults_are_bert_base_as_transformers_has_it():
         if name not in ("id2label", "share_layers", "position_embedding_type"):
             assert value == getattr(theirs, name), name
     assert BertConfig.preset("base") == BertConfig()
+
+
+def test_a_no_answer_threshold_is_written_where_there_is_one_and_checked():
+    config = BertConfig(handle_impossible_answer=True, null_score_diff_threshold=-1.5)
+    assert BertConfig.from_dict(config.to_dict()) == config
+    assert config.no_answer_threshold == -1.5
+    assert config.replace(handle_impossible_answer=False).no_answer_threshold == math.inf
+    assert "null_score_diff_threshold" not in BertConfig().to_dict()
+    for wrong in (math.nan, math.inf, "1", True):
+        with pytest.raises(InputError, match="null_score_diff_threshold"):
+            BertConfig(null_score_diff_threshold=wrong)
 
 
 def test_decision_thresholds_are_written_where_there_are_some_and_checked():

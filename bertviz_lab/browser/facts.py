@@ -87,7 +87,7 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: Tuned
         "labels": config.labels,
         "is_multi_label": is_multi_label(checkpoint),
         "thresholds": list(config.decision_thresholds or ()),
-        "handles_no_answer": config.handle_impossible_answer is not False,
+        "no_answer_threshold": config.no_answer_threshold,  # infinity becomes null: every question is answered
         "pooling": checkpoint.pooling,
         "unsupported_modules": checkpoint.unsupported_modules,
         "notes": notes,

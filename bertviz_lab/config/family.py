@@ -26,12 +26,12 @@ _COMMON = (
     *("hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings", "initializer_range"),
     *("layer_norm_eps", "pad_token_id", "bos_token_id", "eos_token_id", "classifier_dropout", "problem_type"),
     *("handle_impossible_answer", "decision_thresholds", "is_decoder", "type_vocab_size", "pair_objective"),
-    "balanced_pairs",
+    *("balanced_pairs", "null_score_diff_threshold"),
 )
 #: Not written where they are unset: BERT's file has none of them.
 _OPTIONAL = (
     *("bos_token_id", "eos_token_id", "handle_impossible_answer", "decision_thresholds", "pair_objective"),
-    "balanced_pairs",
+    *("balanced_pairs", "null_score_diff_threshold"),
 )
 
 

@@ -166,6 +166,12 @@ class FinetuneConfig(TrainingConfig):
     thresholds: Literal["one", "per-label"] = reporting(
         "one", "Decision thresholds", "For several labels, chosen on the validation set: one for all, or one per label"
     )
+    no_answer_recall: Annotated[float | None, 0.01, 1.0] = reporting(
+        None,
+        "No-answer recall",
+        "For questions: fraction of the unanswerable validation questions that the saved threshold leaves unanswered; "
+        "if empty the threshold is 0",
+    )
     keep_checkpoints: Annotated[int, 1, 1000] = reporting(
         1, "Checkpoints kept", "Number of latest checkpoints to keep", by=RECIPE
     )

@@ -4,6 +4,7 @@ The families that came after BERT (`families.py`) are other values of the same s
 """
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -74,6 +75,9 @@ class BertConfig:
     #: Of question answering, by the name that `transformers` gives it in its pipeline: whether "no answer" may be
     #: predicted, which it may if the training data had unanswerable questions; None where that is unknown.
     handle_impossible_answer: bool | None = None
+    #: By the name of `transformers`' example scripts: how far, in nats, the score of no answer must exceed that of the
+    #: best span for "no answer" to be predicted; None is 0, what the loss trains.
+    null_score_diff_threshold: float | None = None
     #: "regression" where one label is a number, "multi_label_classification" where a text has any number of labels;
     #: `transformers` asks for it.
     problem_type: Literal["regression", "single_label_classification", "multi_label_classification"] | None = None
@@ -148,6 +152,8 @@ class BertConfig:
         is_fitting = isinstance(thresholds, tuple) and len(thresholds) in (0, 1, self.num_labels)
         if not is_fitting or not all(is_number(t) and 0 <= t <= 1 for t in thresholds):
             raise InputError("decision_thresholds must be numbers from 0 to 1, one for all labels or one for each.")
+        if self.null_score_diff_threshold is not None and not is_number(self.null_score_diff_threshold):
+            raise InputError(f"null_score_diff_threshold must be a number, not {self.null_score_diff_threshold!r}.")
 
     def _check_attention(self) -> None:
         if self.layer_types and len(self.layer_types) != self.num_hidden_layers:
@@ -202,6 +208,11 @@ class BertConfig:
     def windows(self) -> tuple[int | None, ...]:
         """Of each layer the tokens that its local attention sees; None where it sees all."""
         return tuple(self.local_attention if self.is_local(n) else None for n in range(self.num_hidden_layers))
+
+    @property
+    def no_answer_threshold(self) -> float:
+        """Return the threshold of "no answer" in nats; infinity for a model that always answers."""
+        return math.inf if self.handle_impossible_answer is False else (self.null_score_diff_threshold or 0.0)
 
     @property
     def head_dropout(self) -> float:

@@ -3,7 +3,6 @@
 Texts of any length are processed in overlapping windows; each word is predicted in the window with most context.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,7 +120,8 @@ class PassageAnswer:
     - `text`: the best answer; "" where no answer is predicted.
     - `best`: the most probable spans of the passage, best first; their probabilities and `no_answer_probability` are
       normalised over all valid spans and no answer.
-    - `no_answer`: the log-ratio of no answer to the best span, in nats; infinite without a span.
+    - `no_answer`: the log-ratio of no answer to the best span, in nats; infinite without a span. Above `threshold` no
+      answer is predicted.
     - `windows`: the offsets of each window in the passage, (start, end).
     """
 
@@ -131,6 +131,7 @@ class PassageAnswer:
     best: tuple[SpanAnswer, ...]
     no_answer: float
     no_answer_probability: float
+    threshold: float
     windows: tuple[tuple[int, int], ...]
 
     def window_of(self, start: int, end: int) -> tuple[int, int]:
@@ -152,8 +153,8 @@ def answer_question(
     """Find the answer to a question in a passage of any length.
 
     No answer is predicted where its log-ratio to the best span exceeds `threshold` nats; `math.inf` always predicts a
-    span, and is the default for a model trained without unanswerable questions (for others it is 0). Raises
-    `InputError` where a text is empty, or the model is not for question answering or has one segment only.
+    span, and is the default for a model trained without unanswerable questions (for others it is the model's own).
+    Raises `InputError` where a text is empty, or the model is not for question answering or has one segment only.
     """
     model = require_head(checkpoint, "start")
     if not question.strip() or not passage.strip():
@@ -161,7 +162,7 @@ def answer_question(
     if not checkpoint.config.reads_pairs:
         raise InputError("This model was made for single texts, and cannot read a question with its passage.")
     if threshold is None:
-        threshold = math.inf if checkpoint.config.handle_impossible_answer is False else 0.0
+        threshold = checkpoint.config.no_answer_threshold
     questions = [Question("", question, passage, (), row=1)]
     length = min(_WINDOW, checkpoint.max_length)
     windows = make_windows(questions, checkpoint.tokenizer, max_length=length, stride=_OVERLAP)
@@ -183,6 +184,7 @@ def answer_question(
         answer.best,
         answer.no_answer,
         answer.no_answer_probability,
+        threshold,
         tuple(
             w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0) for w in windows
         ),

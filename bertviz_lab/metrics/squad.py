@@ -78,6 +78,18 @@ def answer_scores(
     }
 
 
+def threshold_for_recall(no_answer: Sequence[float], recall: float) -> float:
+    """Return the highest threshold that leaves this share of unanswerable questions, above 0, without an answer.
+
+    `no_answer` are their scores of no answer; the threshold is midway between the last that is above it and the next.
+    """
+    numbers = sorted((number for number in no_answer if not math.isnan(number)), reverse=True)
+    if not numbers:
+        return 0.0
+    last = numbers[min(len(numbers), math.ceil(recall * len(no_answer) - 1e-9)) - 1]
+    return (last + max((number for number in numbers if number < last), default=last - 1.0)) / 2
+
+
 def _best_threshold(
     answered: Sequence[float], withheld: Sequence[float], refusals: Sequence[float]
 ) -> dict[str, float]:

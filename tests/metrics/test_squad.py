@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.metrics.entities import entity_report, entity_spans, marks_entities
-from bertviz_lab.metrics.squad import answer_f1, answer_scores, exact_match, normalize_answer
+from bertviz_lab.metrics.squad import answer_f1, answer_scores, exact_match, normalize_answer, threshold_for_recall
 
 words = st.sampled_from(["the", "a", "An", "cat", "Cat,", "dog", "dogs", "U.S.", "-", "…", "café", "  ", "is", "this"])
 texts = st.lists(words, max_size=6).map(" ".join)
@@ -162,6 +162,21 @@ def test_scores_are_those_of_seqeval(tag) -> None:
             assert report.token_accuracy == pytest.approx(sequence_labeling.accuracy_score(truth, predicted))
 
     check()
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=30), st.floats(0.01, 1.0))
+def test_a_threshold_for_a_recall_is_the_highest_that_reaches_it(refusals: list[int], recall: float) -> None:
+    def reached(threshold: float) -> float:
+        return sum(refusal > threshold for refusal in refusals) / len(refusals)
+
+    threshold = threshold_for_recall(refusals, recall)
+    assert reached(threshold) >= recall - 1e-9
+    assert all(reached(refusal) < recall for refusal in refusals if refusal > threshold)
+
+
+def test_a_threshold_for_a_recall_knows_no_nan() -> None:
+    assert threshold_for_recall((math.nan, 1.0, 3.0), 0.3) == 2.0
+    assert threshold_for_recall((math.nan,), 0.5) == 0.0
 
 
 def test_labels_in_a_wrong_order_are_made_the_best_of() -> None:

@@ -112,9 +112,9 @@ async function answers(model, question, passage, progress) {
     if (!best.has(text)) best.set(text, { text, start, end, score, probability: Math.exp(score - most) / total });
     if (best.size === ANSWERS) break;
   }
-  const hasAnswer = best.size && !(facts.handles_no_answer && none > spans[0][0]);
+  const hasAnswer = best.size && !(none - spans[0][0] > (facts.no_answer_threshold ?? Infinity));
   return { picture: 'answer', question, passage, text: hasAnswer ? [...best.keys()][0] : '', best: [...best.values()],
-    no_answer_probability: Math.exp(none - most) / total };
+    no_answer_probability: Math.exp(none - most) / total, threshold: facts.no_answer_threshold };
 }
 
 export async function task({ model, progress }, { text_a: a, text_b: b }) {

@@ -22,6 +22,8 @@ def finetuning_card(setup: Setup, trial: Trial, checkpoint: Checkpoint, scores: 
     output = f"Labels: {labels}" if labels else f"Answers: {task.pipeline}"
     if thresholds := checkpoint.config.decision_thresholds:
         output += f"\n- A label applies from a probability of {', '.join(map('{:.2f}'.format, thresholds))} on"
+    if threshold := checkpoint.config.null_score_diff_threshold:
+        output += f"\n- No answer is predicted where its score is more than {threshold:.2f} nats above the best span's"
     return model_card.CARD.format(
         pipeline=task.pipeline,
         use=model_card.use_section(task.pipeline),

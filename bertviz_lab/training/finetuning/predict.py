@@ -51,7 +51,7 @@ def task_with(checkpoint: Checkpoint) -> FinetuningTask[Any]:
         task_of(checkpoint),
         config.labels,
         thresholds=config.decision_thresholds,
-        allow_no_answer=config.handle_impossible_answer is not False,
+        no_answer_threshold=config.no_answer_threshold,
         pooling=checkpoint.pooling,
     )
 

@@ -140,6 +140,10 @@ class Setup:
                 "Pairs without scores, or with a teacher, are compared with the rest of their batch, which must not be "
                 "split: train in one process with `gradient_accumulation_steps=1`."
             )
+        for name, part in (("training", data.train), ("validation", data.held_out)):
+            unanswerable = any(isinstance(e, Question) and not e.answers for e in part)
+            if config.no_answer_recall is not None and not unanswerable:
+                raise InputError(f"`no_answer_recall` needs questions without an answer, and the {name} set has none.")
         self.baselines = task.baselines(data.train, data.held_out)  # scores without a model
         self.metric = config.metric
         if config.metric == "auto":
@@ -167,6 +171,7 @@ class Setup:
             problem_type=None,
             decision_thresholds=(),
             handle_impossible_answer=None,
+            null_score_diff_threshold=None,
         )
         self.model_config: BertConfig = shape.replace(**task.model_settings(data.train))
 

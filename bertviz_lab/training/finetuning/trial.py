@@ -22,7 +22,7 @@ from bertviz_lab.training.finetuning.card import finetuning_card
 from bertviz_lab.training.finetuning.example_dynamics import DYNAMICS_FILE, ExampleDynamics
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
 from bertviz_lab.training.finetuning.setup import Setup, Trial
-from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, Prediction, write_predictions
+from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, FinetuningTask, Prediction, write_predictions
 from bertviz_lab.training.finetuning.tasks.regression import head_state
 from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.evaluation import count_correct
@@ -123,8 +123,8 @@ class TrialRun:
         """Return scores on all held-out examples, `final` or not; the best model so far is kept."""
         stream = self.stream
         with self._original_unit():
-            predictions, loss, _ = self._predict(model)
-            scores = {"loss": loss, **self.setup.task.scores(self.setup.data.held_out, predictions)}
+            task, predictions, loss = self._predict(model)
+            scores = {"loss": loss, **task.scores(self.setup.data.held_out, predictions)}
             step = stream.epoch * self.batches.in_an_epoch + stream.number
             self.early_stopping.update(scores, step, merged(self.model))
         return scores
@@ -182,26 +182,26 @@ class TrialRun:
         setup, best = self.setup, self.early_stopping
         model = merged(self.model)
         load_state(model, best.weights)
-        predictions, _, thresholds = self._predict(model)
+        task, predictions, _ = self._predict(model)
         if folder == setup.folder / "model":
             write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
             if self.dynamics:
                 self.dynamics.save(setup.folder / DYNAMICS_FILE)
         checkpoint = self._checkpoint(model.eval())
-        checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
+        checkpoint = replace(checkpoint, config=checkpoint.config.replace(**task.model_settings(setup.data.train)))
         card = finetuning_card(setup, self.trial, checkpoint, best.scores)
         remove_partial_writes(folder)
         save_checkpoint(replace(checkpoint, card=card), folder)
 
-    def _predict(self, model: nn.Module) -> tuple[list[Prediction], float, tuple[float, ...]]:
-        """Return the held-out examples' predictions, their mean loss, and the decision thresholds that suit them."""
+    def _predict(self, model: nn.Module) -> tuple[FinetuningTask[Any], list[Prediction], float]:
+        """Return the task with the thresholds that suit the held-out examples, their predictions and mean loss."""
         setup, examples = self.setup, self.setup.data.held_out
         if self._has_adapters and model is self._wrapped:  # scored as it is saved
             model = merged(self.model)
-        task = replace(setup.task, allow_no_answer=setup.model_config.handle_impossible_answer is not False)
+        task = replace(setup.task, no_answer_threshold=setup.model_config.no_answer_threshold)
         predictions, loss = task.predict(model, examples, self.held_out, self.hardware)
-        predictions, thresholds = task.tune(examples, predictions, setup.config.thresholds)
-        return predictions, loss, thresholds
+        task = task.tune(examples, predictions, setup.config)
+        return task, task.decide(predictions), loss
 
     def _dynamics(self) -> ExampleDynamics | None:
         """Return what records the predictions of the training examples, where their labels can be checked by them."""

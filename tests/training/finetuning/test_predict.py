@@ -184,6 +184,51 @@ def test_the_saved_model_says_whether_no_answer_may_be_predicted(rows, may, file
     assert ("no_answer_accuracy" in scores) is may
 
 
+def test_the_no_answer_threshold_is_chosen_on_the_validation_set_and_saved(files, tmp_path):
+    data = str(write(tmp_path / "data.json", QUESTIONS))
+    unanswerable = [question for question in QUESTIONS if not question.answers]
+    found = {}
+    for recall in (None, 0.5, 1.0):
+        run = tmp_path / f"run-{recall}"
+        finish(files.config("qa", train=(data,), eval=(data,), epochs=1, no_answer_recall=recall), run)
+        checkpoint = load_checkpoint(run / "model")
+        scores = json.loads((run / "report.json").read_text())["scores"]
+        said, _ = predict_with(checkpoint, QUESTIONS)
+        assert task_with(checkpoint).scores(QUESTIONS, said).items() <= scores.items()
+        withheld = sum(not p.label for p, question in zip(said, QUESTIONS, strict=True) if not question.answers)
+        line = "No answer is predicted where its score"
+        assert (line in (run / "model" / "README.md").read_text()) is (recall is not None)
+        found[recall] = checkpoint.config.null_score_diff_threshold, withheld / len(unanswerable)
+    assert found[None][0] is None
+    assert found[0.5][0] > found[1.0][0]
+    assert (0.5 <= found[0.5][1] < 1) & (found[1.0][1] == 1)
+    assert transformers.AutoConfig.from_pretrained(run / "model").null_score_diff_threshold == found[1.0][0]
+
+
+def test_a_no_answer_recall_needs_unanswerable_questions_in_both_sets(files, tmp_path):
+    mixed, all_answered = (
+        str(write(tmp_path / f"{name}.json", rows)) for name, rows in (("mixed", QUESTIONS), ("answered", ANSWERABLE))
+    )
+    for train, held_out, name in ((mixed, all_answered, "validation"), (all_answered, mixed, "training")):
+        config = files.config("qa", train=(train,), eval=(held_out,), epochs=1, no_answer_recall=0.5)
+        with pytest.raises(InputError, match=f"the {name} set has none"):
+            finish(config, tmp_path / name)
+
+
+def test_what_a_model_answers_follows_its_no_answer_threshold():
+    question, passage = QUESTIONS[0].question, QUESTIONS[0].passage
+    checkpoint = refusing()
+    margin = answer_question(checkpoint, question, passage).no_answer
+    assert margin > 0
+    for step in (-0.5, 0.5):
+        config = checkpoint.config.replace(null_score_diff_threshold=margin + step)
+        moved = replace(checkpoint, config=config)
+        answer = answer_question(moved, question, passage)
+        assert (answer.threshold, bool(answer.text)) == (margin + step, step > 0)
+        (said,), _ = predict_with(moved, [replace(QUESTIONS[0], answers=())])
+        assert said.label == answer.text
+
+
 def test_a_model_of_answerable_questions_never_predicts_no_answer():
     question, passage = QUESTIONS[0].question, QUESTIONS[0].passage
     for trained_on_unanswerable in (None, True, False):

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab import strict_json
-from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.config import IGNORE_INDEX, FinetuneConfig
 from bertviz_lab.data.examples import Example, LabelledText, Task
 from bertviz_lab.data.tasks.batches import Features, TaskBatch, TaskBatches
 from bertviz_lab.errors import InputError
@@ -83,7 +83,8 @@ class FinetuningTask(ABC, Generic[ExampleT]):
 
     labels: tuple[str, ...] = ()  # in the order of the model's outputs
     thresholds: tuple[float, ...] = ()  # of probability, where any number of labels applies: one for all, or one each
-    allow_no_answer: bool = True  # whether a question may be left without an answer where not all have one
+    #: Where not all questions have an answer: above which `Prediction.no_answer` withholds one; infinity never does.
+    no_answer_threshold: float = 0.0
     pooling: Pooling | None = None  # how a text's vector is made of its tokens'; None where there are no vectors
 
     @classmethod
@@ -166,11 +167,13 @@ class FinetuningTask(ABC, Generic[ExampleT]):
     def start_head(self, model: nn.Module, train: Features) -> None:
         """Set what a new head should not begin with at random."""
 
-    def tune(
-        self, examples: Sequence[ExampleT], predictions: list[Prediction], how: str
-    ) -> tuple[list[Prediction], tuple[float, ...]]:
-        """Return the predictions with the decision thresholds that suit them best, "one" or "per-label", and these."""
-        return predictions, ()
+    def tune(self, examples: Sequence[ExampleT], predictions: Sequence[Prediction], config: FinetuneConfig) -> Self:
+        """Return the task with the thresholds that suit these predictions best, as the run's settings ask for."""
+        return self
+
+    def decide(self, predictions: Sequence[Prediction]) -> list[Prediction]:
+        """Return what is predicted by the task's thresholds."""
+        return list(predictions)
 
     def predict(
         self, model: nn.Module, examples: Sequence[ExampleT], batches: TaskBatches, on: Hardware

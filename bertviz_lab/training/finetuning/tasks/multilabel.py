@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.data.tasks.batches import Features, TaskBatch, multi_hot
 from bertviz_lab.metrics.classification import MultiLabelReport, choose_thresholds, multi_label_report
@@ -24,7 +25,8 @@ class MultiLabel(TextTask):
     label_type = tuple
 
     def model_settings(self, train: Texts) -> dict:
-        return super().model_settings(train) | {"problem_type": "multi_label_classification"}
+        settings = {"problem_type": "multi_label_classification", "decision_thresholds": self.thresholds}
+        return super().model_settings(train) | settings
 
     def loss(self, logits: Logits, batch: TaskBatch, weights: Tensor | None = None, training: bool = False) -> Tensor:
         """Return the mean over texts and labels; `weights`, one for each label, multiply its positive terms."""
@@ -56,20 +58,18 @@ class MultiLabel(TextTask):
         from scipy.special import expit
 
         shares = [expit(out[0].astype(np.float64)) for out in outputs]
-        return self._decide([Prediction(probabilities=tuple(map(float, row))) for row in shares], self.thresholds)
+        return self.decide([Prediction(probabilities=tuple(map(float, row))) for row in shares])
 
-    def _decide(self, predictions: Sequence[Prediction], thresholds: Sequence[float]) -> list[Prediction]:
+    def decide(self, predictions: Sequence[Prediction]) -> list[Prediction]:
         """Return the predictions with the labels whose probability reaches its threshold, one half where none is."""
-        limits = np.broadcast_to(np.array(thresholds or (0.5,)), len(self.labels))
+        limits = np.broadcast_to(np.array(self.thresholds or (0.5,)), len(self.labels))
         return [replace(p, labels=tuple(compress(self.labels, limits <= p.probabilities))) for p in predictions]
 
-    def tune(
-        self, examples: Texts, predictions: list[Prediction], how: str
-    ) -> tuple[list[Prediction], tuple[float, ...]]:
+    def tune(self, examples: Texts, predictions: Sequence[Prediction], config: FinetuneConfig) -> Self:
         probabilities = np.array([p.probabilities for p in predictions])
         truth = multi_hot(examples, self.labels) > 0
-        thresholds = choose_thresholds(probabilities, truth, per_label=how == "per-label")
-        return self._decide(predictions, thresholds), thresholds
+        chosen = choose_thresholds(probabilities, truth, per_label=config.thresholds == "per-label")
+        return replace(self, thresholds=chosen)
 
     def report(self, examples: Texts, predictions: Sequence[Prediction]) -> MultiLabelReport:
         """Return scores by label; all that the model does not know are one label that it never predicts."""

@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
 from bertviz_lab.data.tasks.question_answering import extract_answers, shares_of_tokens
-from bertviz_lab.metrics.squad import answer_f1, answer_scores
+from bertviz_lab.metrics.squad import answer_f1, answer_scores, threshold_for_recall
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction
@@ -29,7 +31,9 @@ class QuestionAnswering(FinetuningTask[Question]):
 
     def model_settings(self, train: Sequence[Question]) -> dict[str, Any]:
         unanswerable = any(not question.answers for question in train)
-        return {"num_labels": 2, "id2label": (), "handle_impossible_answer": unanswerable}
+        threshold = (self.no_answer_threshold or None) if unanswerable else None
+        head = {"num_labels": 2, "id2label": ()}
+        return head | {"handle_impossible_answer": unanswerable, "null_score_diff_threshold": threshold}
 
     def logits(self, model: nn.Module, batch: TaskBatch) -> Logits:
         """Return (start, end), each (batch, tokens); no answer begins or ends in the padding."""
@@ -62,20 +66,30 @@ class QuestionAnswering(FinetuningTask[Question]):
 
     def predictions(self, examples: Sequence[Question], features: Features, outputs: list[Outputs]) -> list[Prediction]:
         # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
-        may_refuse = self.allow_no_answer and any(not question.answers for question in examples)
-        predictions = []
-        for answer in extract_answers(examples, features.windows, *([out[n] for out in outputs] for n in (0, 1))):
-            text = answer.text(0.0 if may_refuse else math.inf)
-            first = answer.best[0] if text else None
-            prediction = Prediction(
-                label=text,
-                start=first.start if first else 0,
-                end=first.end if first else 0,
+        may_refuse = self.no_answer_threshold < math.inf and any(not question.answers for question in examples)
+        predictions = [
+            Prediction(
                 no_answer=min(float(answer.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
                 best=tuple((span.text, span.start, span.end, float(span.probability)) for span in answer.best[:5]),
             )
-            predictions.append(prediction)
-        return predictions
+            for answer in extract_answers(examples, features.windows, *([out[n] for out in outputs] for n in (0, 1)))
+        ]
+        return self.decide(predictions)
+
+    def decide(self, predictions: Sequence[Prediction]) -> list[Prediction]:
+        """Return the predictions with the best span as the answer, or "" where no answer scores so much higher."""
+        decided = []
+        for prediction in predictions:
+            answered = prediction.best and not prediction.no_answer > self.no_answer_threshold
+            text, start, end, _ = prediction.best[0] if answered else ("", 0, 0, 0.0)
+            decided.append(replace(prediction, label=text, start=start, end=end))
+        return decided
+
+    def tune(self, examples: Sequence[Question], predictions: Sequence[Prediction], config: FinetuneConfig) -> Self:
+        if config.no_answer_recall is None:
+            return self
+        refusals = [p.no_answer for question, p in zip(examples, predictions, strict=True) if not question.answers]
+        return replace(self, no_answer_threshold=threshold_for_recall(refusals, config.no_answer_recall))
 
     def example_score(self, example: Question, prediction: Prediction) -> float:
         """Return the F1 of words in common with the best of the answers."""
@@ -85,7 +99,8 @@ class QuestionAnswering(FinetuningTask[Question]):
         # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
         spans = [prediction.best[0][0] if prediction.best else "" for prediction in predictions]
         golds = [tuple(answer.text for answer in question.answers) for question in examples]
-        return answer_scores(spans, golds, [prediction.no_answer for prediction in predictions], threshold=0.0)
+        refusals = [prediction.no_answer for prediction in predictions]
+        return answer_scores(spans, golds, refusals, threshold=self.no_answer_threshold)
 
     def baselines(self, train: Sequence[Question], held_out: Sequence[Question]) -> dict[str, float]:
         scores = self.scores(held_out, [Prediction()] * len(held_out))

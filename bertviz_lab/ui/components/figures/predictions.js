@@ -71,10 +71,11 @@ export function entities({ text, words, labels }) {
 }
 
 /** The answer to a question marked in its passage, and the next best ones. */
-export const answer = ({ question, passage, text, best, no_answer_probability: none }) => marked({
+export const answer = ({ question, passage, text, best, no_answer_probability: none, threshold }) => marked({
   text: passage, alternatives: best, title: question, chosen: text ? 0 : null, file: 'answers',
   sentence: `${text ? `Answer: “${text}”.` : 'Prediction: the passage has no answer.'} Probability of no answer: `
-    + `${percent(none)}.` });
+    + `${percent(none)}.${threshold ? ` It is predicted where its score is more than ${threshold.toFixed(2)} nats above `
+      + 'the best span’s.' : ''}` });
 
 /** The same masked tokens by several models, side by side. */
 export function fill_comparison({ names, masks }) {
