@@ -28,14 +28,15 @@ from benchmarks.machine import markdown
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.made_data import MADE
-from bertviz_lab.config import SHIPPED, PretrainConfig
+from bertviz_lab.config import SHIPPED, FinetuneConfig, PretrainConfig
+from bertviz_lab.data.examples import read_examples
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.interpret import probe
 from bertviz_lab.model.weights import read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
-from bertviz_lab.training.finetuning.predict import evaluate_task
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, task_with
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
 from bertviz_lab.training.runs.events import ProbesDone, to_json
@@ -91,6 +92,8 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     counted = [(stage, share) for stage, share in zip(stages, recipe.get("average", []), strict=False) if share]
     models, shares = zip(*counted, strict=True) if counted else ([run], None)
     trained = replace(averaged([stage / "model" for stage in models], shares), card="")
+    if counted and isinstance(read_config(run), FinetuneConfig):
+        trained = with_thresholds(trained, run)
     if names := tuple(recipe.get("labels", ())):  # of classes that the data gives as 0, 1 ...
         trained = replace(trained, config=trained.config.replace(id2label=names))
     write_checkpoint(trained, folder)
@@ -131,6 +134,13 @@ def averaged(folders: Sequence[Path], shares: Sequence[float] | None) -> Checkpo
         of_rows /= of_rows.sum(1, keepdim=True)
         tensor.copy_(torch.einsum("rm,mr...->r...", of_rows, torch.stack([state[name] for state in states])))
     return models[-1]
+
+
+def with_thresholds(trained: Checkpoint, run: Path) -> Checkpoint:
+    """A mean of models with its own thresholds, chosen on the run's held-out examples by the run's settings."""
+    held_out = read_examples(run / "examples" / "held_out.jsonl")
+    task = task_with(trained).tune(held_out, predict_with(trained, held_out)[0], read_config(run))
+    return replace(trained, config=trained.config.replace(**task.model_settings(held_out)))
 
 
 def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:

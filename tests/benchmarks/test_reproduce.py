@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import math
 import random
 import re
 from dataclasses import replace
@@ -12,17 +13,21 @@ import pytest
 import torch
 
 from benchmarks import reproduce
-from benchmarks.reproduce import averaged, pack, score, train
+from benchmarks.reproduce import averaged, pack, score, train, with_thresholds
 from benchmarks.training_data import film_reviews, held_out_sentences, sentence_questions, squad_questions
 from benchmarks.training_data.town_questions import lines_of, write_questions
 from benchmarks.training_data.unanswerable_questions import changed_question
 from bertviz_lab import load_checkpoint
-from bertviz_lab.data.examples import Answer
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.examples import Answer, write_examples
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
+from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
+from tests.training.finetuning.support import examples
 
 RECIPE: dict[str, Any] = {
     "command": [
@@ -111,6 +116,20 @@ def test_the_mean_of_several_models_has_of_each_its_share_and_its_trained_positi
         assert torch.allclose(tensor, wanted, atol=1e-6), name  # type: ignore[arg-type]
     last = averaged(folders, None).model.state_dict()
     assert all(torch.equal(tensor, states[2][name]) for name, tensor in last.items())
+
+
+def test_a_mean_of_models_has_thresholds_of_its_own(tmp_path: Path) -> None:
+    questions = examples("qa", 16)
+    unanswerable = [question for question in questions if not question.answers]
+    config = FinetuneConfig(train=("questions.json",), task="qa", no_answer_recall=0.5)
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
+    (tmp_path / "examples").mkdir()
+    write_examples(tmp_path / "examples" / "held_out.jsonl", questions)
+    trained = little_checkpoint(kind=BertForQuestionAnswering, handle_impossible_answer=True, initializer_range=0.5)
+    tuned = with_thresholds(trained, tmp_path)
+    assert tuned.config.null_score_diff_threshold is not None
+    withheld = sum(not said.label for said in predict_with(tuned, unanswerable)[0])
+    assert withheld == math.ceil(len(unanswerable) / 2)
 
 
 @pytest.mark.slow
