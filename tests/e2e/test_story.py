@@ -194,7 +194,8 @@ def test_a_further_file_and_a_reload_leave_the_settings_that_were_changed(
 ) -> None:
     page.goto(served[0])
     upload(page, write_little(tmp_path / "first.txt", 30))
-    expect(page.locator("#text-health")).to_contain_text("first.txt", timeout=TRAINING)
+    expect(page.locator("#text-health .reading").first).to_contain_text('"first.txt" was read as', timeout=TRAINING)
+    expect(page.locator("#text-health .reading").first).to_be_visible()
     choose_time(page, "10m")
     page.get_by_text("All settings", exact=True).first.click()
     page.get_by_text("Optimization", exact=True).first.click()
