@@ -35,13 +35,16 @@ from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
 from bertviz_lab.data.formats.raw import DropReport, RawData, RawTable, ReadOptions, TextFile, open_text
 from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, long_delimiter, read_label_lines, read_table
+from bertviz_lab.data.formats.treebank import are_trees, read_trees
 from bertviz_lab.data.formats.words.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
+from bertviz_lab.data.formats.words.standoff import ENDING as ANNOTATIONS
+from bertviz_lab.data.formats.words.standoff import annotated_texts, read_standoff
 from bertviz_lab.errors import InputError
 
 #: The endings under which task data is found in folders and zips. A file that is named may have any ending.
 _ENDINGS = (
     ".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".yml", ".yaml",
-    ".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes",
+    ".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes", ANNOTATIONS,
 )  # fmt: skip
 _READABLE = "a .csv, .tsv, .txt, .xlsx, .jsonl, .json, .parquet, .arrow, .conll or .conllu file, or a .zip of these"
 _FORMATS = dict.fromkeys(_ENDINGS, "labelled") | dict.fromkeys(WORKBOOKS, "workbook")
@@ -89,7 +92,11 @@ def load_raw_data(
                 inputs.append(dataset)
         meter = Meter(total_size(sources, options.max_bytes), options.max_bytes)
         raw_files: list[RawData] = []
-        if texts := _texts_in_class_folders(sources, options):
+        if options.task in ("auto", "tokens") and (documents := annotated_texts(sources)):
+            raw_files.append(read_standoff(documents, meter, options, report))
+            read = {id(source) for pair in documents for source in pair}
+            inputs = [source for source in inputs if id(source) not in read]
+        elif texts := _texts_in_class_folders(sources, options):
             raw_files.append(_read_class_folders(texts, meter, options, report))
             inputs = [source for source in inputs if isinstance(source, DatasetName) or source.named]
         for source in inputs:
@@ -237,6 +244,10 @@ def _claim_json_lines(ending: str, lines: list[str], options: ReadOptions) -> in
     return 3 if ending in _JSON_LINES else 2 if begins and ending != ".json" else 0
 
 
+def _claim_trees(ending: str, lines: list[str], options: ReadOptions) -> int:
+    return 4 * are_trees(_filled(lines))
+
+
 def _claim_rasa(ending: str, lines: list[str], options: ReadOptions) -> int:
     return 4 * is_rasa(lines)
 
@@ -308,6 +319,7 @@ READERS = (
     Reader("JSON", _claim_json, partial(read_json, format_name="json"), "the ending .json"),
     Reader("JSON lines", _claim_json_lines, partial(read_json, format_name="jsonl"), "the ending .jsonl"),
     Reader("training data of Rasa", _claim_rasa, partial(read_json, format_name="rasa"), "the ending .yml"),
+    Reader("trees of labeled phrases", _claim_trees, read_trees, "its trees"),
     Reader("CoNLL-U", _claim_conllu, partial(read_conll, format_name="conllu"), "the ending .conllu"),
     Reader("words with a label each", _claim_conll, partial(read_conll, format_name="conll"), "--task tokens"),
     Reader("words with a tag each", _claim_tagged, read_tagged_lines, "--task tokens"),

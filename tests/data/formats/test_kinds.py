@@ -3,6 +3,7 @@
 import json
 import time
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import rows_of
-from tests.data.support import written
+from tests.data.support import written, zipped
 
 TEXTS = [(f"the {name} pump, number {n}, works", ("bad", "good")[n % 2]) for n, name in enumerate("abcdefghij" * 3)]
 BACKSLASHED = chr(92) + chr(34)
@@ -306,6 +307,59 @@ def test_character_spans_become_labels_of_words(tool, tmp_path):
     data = read_task(written(tmp_path, "a.jsonl", "\n".join([json.dumps(SPANNED[tool])] * 3)))
     assert (data.task, data.files[0].scheme) == ("tokens", "BIO")
     assert data.examples[0] == WORDS
+
+
+STANDOFF = "\n".join(
+    [
+        *(f"T{n}\t{label} {start} {end}\t{SENTENCE[start:end]}" for n, (start, end, label) in enumerate(SPANS, 1)),
+        "R1\tIn Arg1:T1 Arg2:T2",
+        "#1\tNote T1\t?",
+    ]
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_entities_beside_their_texts_become_labels_of_words(packed, tmp_path):
+    files = {f"doc{n}{end}": text for n in range(3) for end, text in ((".txt", SENTENCE), (".ann", STANDOFF))}
+    files["doc3.txt"] = SENTENCE  # nobody has annotated it
+    if packed:
+        path = zipped(tmp_path, files)
+    else:
+        (path := tmp_path / "brat").mkdir()
+        for name, text in files.items():
+            written(path, name, text)
+    data = read_task(path)
+    assert (data.task, data.files[0].format, data.files[0].scheme) == ("tokens", "brat", "BIO")
+    assert [replace(example, row=1) for example in data.examples] == [WORDS] * 3
+    assert any("doc3.txt" in note for note in data.notes)
+
+
+def test_annotations_are_read_with_their_text(tmp_path):
+    text = written(tmp_path, "a.txt", "Ana and Bo Ruiz left.")
+    annotations = written(tmp_path, "a.ann", "T1\tPER 0 3;11 15\tAna Ruiz\nT2\tPER 8 10\tBo\n")
+    data = read_task([text, annotations])
+    assert data.examples[0].labels == ("B-PER", "I-PER", "I-PER", "I-PER", "O", "O")
+    assert any("entity of several parts" in note for note in data.notes)
+    with pytest.raises(InputError, match=r'give ".*a\.txt" with it'):
+        read_task(annotations)
+
+
+def test_annotations_belong_to_the_text_beside_them_or_uploaded_with_them(tmp_path):
+    paths = []
+    for folder, text, spans in (("1", "Ana left.", "T1\tPER 0 3\tAna"), ("2", "To Oslo.", "T1\tLOC 3 7\tOslo")):
+        (tmp_path / folder).mkdir()
+        paths += [written(tmp_path / folder, "a.txt", text), written(tmp_path / folder, "a.ann", spans)]
+    assert [e.labels[:2] for e in read_task(paths).examples] == [("B-PER", "O"), ("O", "B-LOC")]
+    moved = paths[3].rename(tmp_path / "a.ann")
+    assert read_task([paths[2], moved]).examples[0].labels[:2] == ("O", "B-LOC")
+
+
+def test_trees_of_phrases_are_sentences_with_the_labels_of_their_roots(tmp_path):
+    trees = ["(3 (2 A) (3 (4 fine) (2 film)))", "(1 (2 -LRB-) (1 (1 dull) (2 -RRB-)))"]
+    data = read_task(written(tmp_path, "train.txt", "\n".join(trees * 5)))
+    assert (data.task, data.files[0].format) == ("classification", "trees")
+    assert [(e.text_a, e.label) for e in data.examples[:2]] == [("A fine film", "3"), ("( dull )", "1")]
+    assert any("with the label of its root" in note for note in data.notes)
 
 
 def test_words_that_a_span_cuts_are_labeled_whole_and_counted(tmp_path):
