@@ -216,6 +216,28 @@ def test_subtitles_lose_their_numbers_and_times(time, tmp_path):
     assert document.sentences == ("It is late.", "1984") * 20
 
 
+@pytest.mark.parametrize(
+    "time",
+    ["[12.01.24, 10:{n:02}:03] ", "1/12/24, 10:{n:02} PM - ", "2024-01-12T10:{n:02}:03Z ", "10:{n:02}:03 ",
+     "2024-01-12 10:{n:02}:03,120 ", "[00:{n:02}.50]", "\u200e[12/01/2024, 10:{n:02}:03\u202fam] "],
+)  # fmt: skip
+def test_lines_lose_the_times_that_they_begin_with_and_are_paragraphs(time, tmp_path):
+    said = [f"Ann: we meet at 10:30 or so by gate {'1' * (n % 3)}." for n in range(30)]
+    notes = ReadingNotes()
+    chat = "\n".join(time.format(n=n) + line for n, line in enumerate(said))
+    (document,) = read(written(tmp_path, "chat.txt", f"{chat}\nwithout a time"), notes)
+    assert document.sentences == (*said, "without a time")
+    assert "times that lines begin with" in notes.files[0].markup
+
+
+def test_verses_are_no_times(tmp_path):
+    verses = [f"1:{n} And it was so." for n in range(10, 40)]
+    notes = ReadingNotes()
+    (document,) = read(written(tmp_path, "a.txt", "\n".join(verses)), notes)
+    assert document.sentences == tuple(verses)
+    assert not notes.files[0].markup
+
+
 def test_html_tags_scripts_styles_and_licenses_are_left_out(tmp_path):
     lines = "<p>The <b>cat</b> ran &amp; sat.<br/>The dog sat.</p>\n\n" * 9
     notes = ReadingNotes()

@@ -45,9 +45,12 @@ class Layout:
     description: str = ""  # one sentence for the health report
 
 
-def guess_layout(lines: Sequence[str], documents: str) -> Layout:
-    """Return the layout of a file that begins with `lines` (no line ends); `documents` as for `read_documents`."""
-    wrapped = is_wrapped(lines)
+def guess_layout(lines: Sequence[str], documents: str, *, has_paragraphs: bool = False) -> Layout:
+    """Return the layout of a file that begins with `lines` (no line ends); `documents` as for `read_documents`.
+
+    Where it `has_paragraphs`, each line is known to be one.
+    """
+    wrapped = not has_paragraphs and is_wrapped(lines)
     divided = sum(is_divided(a.rstrip(), b) for a, b in pairwise(lines)) > max(2, _DIVIDED_LINES * len(lines))
     runs = [(blank, list(run)) for blank, run in groupby(lines, key=lambda line: not line.strip())]
     blocks = [run for blank, run in runs if not blank]
@@ -123,15 +126,23 @@ _INLINE = re.compile(
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,1000})?/?>")
 _CUE = re.compile(r"\s*(?:\d{2,3}:)?\d\d:\d\d[.,]\d{3} --> ")  # from when to when a subtitle is shown
 _NO_SUBTITLE = re.compile(r"\s*|WEBVTT\b.*")
+_DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4},?[T\s]\s?"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:\s?[AP]\.?M\.?|Z|\s?[+-]\d\d:?\d\d)?"
+#: What lines of chats, logs and lyrics begin with: [12.01.24, 10:00:03], 1/12/24, 10:00 PM -, [00:17.20]. Verses begin
+#: with 1:12.
+_TIME = re.compile(
+    rf"\s*\u200e?(?:\[(?:{_DATE})?{_CLOCK}\]|{_DATE}{_CLOCK}(?=\s)|\d\d:\d\d:\d\d(?=\s))\s*(?:- )?", re.IGNORECASE
+)
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
 
 class Markup(NamedTuple):
-    """Markup of a text: what is done with it, in sentences; whether it says where documents end; how to strip it."""
+    """Markup of a text: what is done with it, in sentences, how to strip it, and what of the layout it says."""
 
     description: str
-    has_documents: bool
+    has_documents: bool  # where documents end
     strip: Callable[[Iterable[str | None]], Lines]
+    has_paragraphs: bool = False  # that each line is a paragraph
 
 
 def find_markup(sample: Iterable[str]) -> Markup:
@@ -152,13 +163,20 @@ def find_markup(sample: Iterable[str]) -> Markup:
         found.append(Markup("HTML tags were left out and entities replaced.", False, _html))
     if sum(map(bool, map(_CUE.match, filled))) > 1:
         found.append(Markup("The numbers and times of subtitles were left out.", False, _subtitles))
+    elif sum(map(bool, map(_TIME.match, filled))) > max(1, len(filled) / 2):
+        found.append(Markup("The times that lines begin with were left out.", False, _times, has_paragraphs=True))
 
     def strip(lines: Iterable[str | None]) -> Lines:
         for kind in found:
             lines = kind.strip(lines)
         return iter(lines)
 
-    return Markup(" ".join(kind.description for kind in found), any(kind.has_documents for kind in found), strip)
+    return Markup(
+        " ".join(kind.description for kind in found),
+        any(kind.has_documents for kind in found),
+        strip,
+        any(kind.has_paragraphs for kind in found),
+    )
 
 
 def _by_line(strip: Callable[[str], Iterable[str | None]]) -> Callable[[Iterable[str | None]], Lines]:
@@ -166,6 +184,7 @@ def _by_line(strip: Callable[[str], Iterable[str | None]]) -> Callable[[Iterable
     return lambda lines: chain.from_iterable([None] if line is None else strip(line) for line in lines)
 
 
+_times = _by_line(lambda line: [line[match.end() :] if (match := _TIME.match(line)) else line])
 _docs = _by_line(lambda line: [None if _DOC.match(line) else line])
 
 

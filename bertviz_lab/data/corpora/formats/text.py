@@ -110,7 +110,8 @@ def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragra
 def line_paragraphs(sample: Sequence[str], lines: Iterable[str], documents: str, notes: FileNotes) -> Paragraphs:
     """Return lines of text that begin with `sample`, without their markup."""
     markup = find_markup(sample)
-    layout = guess_layout([line for line in markup.strip(sample) if line is not None], documents)
+    stripped = [line for line in markup.strip(sample) if line is not None]
+    layout = guess_layout(stripped, documents, has_paragraphs=markup.has_paragraphs)
     kept = markup.strip(lines)
     if documents == "file":
         kept = (line for line in kept if line is not None)
