@@ -230,6 +230,14 @@ def test_lines_lose_the_times_that_they_begin_with_and_are_paragraphs(time, tmp_
     assert "times that lines begin with" in notes.files[0].markup
 
 
+def test_sentences_lose_their_numbers(tmp_path):
+    notes = ReadingNotes()
+    lines = [f"{n}\tIn {1900 + n} it rained." for n in range(1, 30)]
+    (document,) = read(written(tmp_path, "sentences.txt", "\n".join(lines)), notes)
+    assert document.sentences == tuple(f"In {1900 + n} it rained." for n in range(1, 30))
+    assert "numbers that lines begin with" in notes.files[0].markup
+
+
 def test_verses_are_no_times(tmp_path):
     verses = [f"1:{n} And it was so." for n in range(10, 40)]
     notes = ReadingNotes()

@@ -133,6 +133,7 @@ _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:\s?[AP]\.?M\.?|Z|\s?[+-]\d\d
 _TIME = re.compile(
     rf"\s*\u200e?(?:\[(?:{_DATE})?{_CLOCK}\]|{_DATE}{_CLOCK}(?=\s)|\d\d:\d\d:\d\d(?=\s))\s*(?:- )?", re.IGNORECASE
 )
+_NUMBER = re.compile(r"\d+\t")  # of each sentence, in the Leipzig Corpora
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
 
@@ -163,8 +164,10 @@ def find_markup(sample: Iterable[str]) -> Markup:
         found.append(Markup("HTML tags were left out and entities replaced.", False, _html))
     if sum(map(bool, map(_CUE.match, filled))) > 1:
         found.append(Markup("The numbers and times of subtitles were left out.", False, _subtitles))
-    elif sum(map(bool, map(_TIME.match, filled))) > max(1, len(filled) / 2):
-        found.append(Markup("The times that lines begin with were left out.", False, _times, has_paragraphs=True))
+    for pattern, what, share in ((_TIME, "times", 0.5), (_NUMBER, "numbers", 0.95)):
+        if sum(map(bool, map(pattern.match, filled))) > max(1, share * len(filled)):
+            said = f"The {what} that lines begin with were left out."
+            found.append(Markup(said, False, _without(pattern), has_paragraphs=True))
 
     def strip(lines: Iterable[str | None]) -> Lines:
         for kind in found:
@@ -184,7 +187,11 @@ def _by_line(strip: Callable[[str], Iterable[str | None]]) -> Callable[[Iterable
     return lambda lines: chain.from_iterable([None] if line is None else strip(line) for line in lines)
 
 
-_times = _by_line(lambda line: [line[match.end() :] if (match := _TIME.match(line)) else line])
+def _without(pattern: re.Pattern[str]) -> Callable[[Iterable[str | None]], Lines]:
+    """Return what leaves out the beginning of a line that the pattern matches."""
+    return _by_line(lambda line: [line[match.end() :] if (match := pattern.match(line)) else line])
+
+
 _docs = _by_line(lambda line: [None if _DOC.match(line) else line])
 
 
