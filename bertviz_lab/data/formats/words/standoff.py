@@ -48,8 +48,8 @@ def read_standoff(
     """Return the words of each text with the labels of its entities."""
     records: list[dict[str, Any]] = []
     first = PurePath(documents[0][0].name)
-    name = first.name if len(documents) == 1 else first.parent.name or "the folder"
-    raw = RawSentences(FileInfo(name, "brat"), "document")
+    name = first.name if len(documents) == 1 else first.parent.name or f"{len(documents):,} texts"
+    raw = RawSentences(FileInfo(name, "brat", columns=("text", "entities")), "document")
     for number, pair in enumerate(documents, 1):
         text, annotations = (_content(source, meter, options) for source in pair)
         found = list(_ENTITY.finditer(annotations))
