@@ -19,14 +19,16 @@ from bertviz_lab.data.formats.labels import list_of_labels
 from bertviz_lab.data.formats.raw import DropReport, RawQuestions, ReadOptions, preview
 from bertviz_lab.errors import InputError
 
-#: Names of fields in SQuAD and its relatives (MRQA, CMRC, DRCD, KorQuAD, Haystack).
-_QUESTIONS = ("question", "query_text", "query", "question_text")
-_PASSAGES = ("context", "passage", "context_text", "paragraph", "document")
-_ANSWERS = ("detected_answers", "answers", "answer", "answer_text", "gold_answers")
+#: Names of fields in SQuAD and its relatives (MRQA, CMRC, DRCD, KorQuAD, Haystack, DuoRC), and of lists of questions.
+_QUESTIONS = ("question", "query_text", "query", "question_text", "q")
+_PASSAGES = ("context", "passage", "context_text", "paragraph", "document", "plot", "story", "article")
+_ANSWERS = ("detected_answers", "answers", "answer", "answer_text", "gold_answers", "a")
+_LISTS = ("qas", "qa", "qa_pairs", "question_answer_pairs", "questions")
 _STARTS = ("answer_start", "answerStart", "answer_begin", "char_answer_begin", "start", "begin", "start_char",
            "answer_offset", "offset", "char_start", "char_spans", "answer_starts")  # fmt: skip
 _ENDS = ("answer_end", "answerEnd", "end", "end_char", "char_end")
 _TEXTS = ("text", "answer_text", "answer", "span", "value")
+_NONE = ("is_impossible", "no_answer")  # true where the passage has no answer
 _LONGEST_LITERAL = 100_000  # characters
 _CONVERTED = (
     "offset counts bytes or UTF-16 units and was converted to characters",
@@ -52,9 +54,19 @@ def is_squad(record: Any) -> bool:
         return False
     return (
         isinstance(record.get("paragraphs"), list)
-        or (isinstance(record.get("qas"), list) and _field(record, _PASSAGES) is not None)
+        or (any(map(_is_entry, _listed(record))) and isinstance(_field(record, _PASSAGES), str))
         or _is_question(record)
     )
+
+
+def _listed(paragraph: Any) -> list[Any]:
+    """Return the questions about a passage."""
+    listed = _field(paragraph, _LISTS) if isinstance(paragraph, dict) else None
+    return listed if isinstance(listed, list) else []
+
+
+def _is_entry(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(_field(item, _QUESTIONS), str)
 
 
 def _is_question(record: Mapping[str, Any]) -> bool:
@@ -139,12 +151,11 @@ def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]
         if not isinstance(record, dict):
             continue
         title = str(record.get("title") or "")
-        if _field(record, _QUESTIONS) is not None and "qas" not in record:
+        if _field(record, _QUESTIONS) is not None and not _listed(record):
             yield record, _field(record, _PASSAGES), title
             continue
         for paragraph in record["paragraphs"] if isinstance(record.get("paragraphs"), list) else [record]:
-            entries = paragraph.get("qas") if isinstance(paragraph, dict) else None
-            for entry in entries if isinstance(entries, list) else []:
+            for entry in _listed(paragraph):
                 if isinstance(entry, dict):
                     yield entry, _field(paragraph, _PASSAGES), title
 
@@ -165,7 +176,7 @@ def _question(
     if not isinstance(text, str) or not text.strip():
         return "the question is empty"
     stated = _answers(_stated(entry, passage), _field(entry, _STARTS))
-    if not options.labelled or str(entry.get("is_impossible")).lower() == "true":
+    if not options.labelled or "true" in (str(entry.get(name)).lower() for name in _NONE):
         stated = []
     elif stated is None:
         return "it has no answers in a known shape and does not say that there are none"

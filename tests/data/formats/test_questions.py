@@ -171,3 +171,22 @@ def test_scores_in_text_and_a_single_column_of_texts_are_refused(tmp_path) -> No
     rows = "".join(f"{a}\t{n % 2}\n" for n, (a, _, _) in enumerate(ROWS))
     with pytest.raises(InputError, match="has no two columns of texts that belong together"):
         read(tmp_path, "a.tsv", "text\tlabel\n" + rows)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"plot": PASSAGE, "qa": [{"question": "When?", "answers": ["1890"], "no_answer": False},
+                                 {"question": "Why?", "answers": ["1890"], "no_answer": True}]},
+        {"paragraph": PASSAGE, "questions": [{"q": "When?", "a": "1890"}, {"q": "Why?", "a": ""}]},
+        {"story": PASSAGE, "qa_pairs": [{"question": "When?", "answer": {"text": "1890"}},
+                                        {"question": "Why?", "answer": []}]},
+    ],
+)  # fmt: skip
+def test_questions_beside_their_passage_have_many_names(record, tmp_path):
+    data = read_task(written(tmp_path, "a.json", json.dumps([record] * 2)))
+    assert data.task == "qa"
+    assert [(q.question, [answer.text for answer in q.answers]) for q in data.examples] == [
+        ("When?", ["1890"]),
+        ("Why?", []),
+    ] * 2
