@@ -141,8 +141,7 @@ class Setup:
                 "split: train in one process with `gradient_accumulation_steps=1`."
             )
         for name, part in (("training", data.train), ("validation", data.held_out)):
-            unanswerable = any(isinstance(e, Question) and not e.answers for e in part)
-            if config.no_answer_recall is not None and not unanswerable:
+            if config.no_answer_recall and not any(isinstance(e, Question) and not e.answers for e in part):
                 raise InputError(f"`no_answer_recall` needs questions without an answer, and the {name} set has none.")
         self.baselines = task.baselines(data.train, data.held_out)  # scores without a model
         self.metric = config.metric
