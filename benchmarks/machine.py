@@ -28,7 +28,8 @@ def machine() -> dict[str, Any]:
     name = told.get("model name") or platform.processor() or platform.machine()
     if "cpu family" in told:  # generations share a name in virtual machines, and differ twofold in bf16
         name += f", family {told['cpu family']}, model {told['model']}"
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    words = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout
     return {
         "processor": name,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
