@@ -74,8 +74,8 @@ export function entities({ text, words, labels }) {
 export const answer = ({ question, passage, text, best, no_answer_probability: none, threshold }) => marked({
   text: passage, alternatives: best, title: question, chosen: text ? 0 : null, file: 'answers',
   sentence: `${text ? `Answer: “${text}”.` : 'Prediction: the passage has no answer.'} Probability of no answer: `
-    + `${percent(none)}.${threshold ? ` It is predicted where its score is more than ${threshold.toFixed(2)} nats `
-      + 'above the best span’s.' : ''}` });
+    + `${percent(none)}.${threshold ? ` No answer is predicted where its score is more than ${threshold.toFixed(2)} `
+      + 'nats above the best span’s.' : ''}` });
 
 /** The same masked tokens by several models, side by side. */
 export function fill_comparison({ names, masks }) {
