@@ -1,7 +1,8 @@
-"""Records of annotation tools and chats as plain objects: texts with a `label`, with `entities`, or with answers.
+"""Records of annotation tools, chats and treebanks as plain objects: texts with a `label`, `entities` or answers.
 
 Label Studio, Prodigy, Argilla, spaCy, OpenAI's and Google's chats, ShareGPT, intents with their patterns; and the
-intents of Rasa as YAML or Markdown, with examples in which entities are marked.
+intents of Rasa as YAML or Markdown, with examples in which entities are marked; and the trees of the Stanford
+Sentiment Treebank (Socher et al. 2013), a sentence each: `(3 (2 A) (3 (4 fine) (2 film)))`.
 """
 
 import json
@@ -22,6 +23,10 @@ _INTENTS = ("tag", "intent", "label", "name")
 _MOST_LEAVES = 100  # of an object in a record that becomes columns
 _HEADING = re.compile(r"\s*(?:- ?|## ?)(intent|synonym|regex|lookup|story|rule)\s*:\s*(.+)")
 _EXAMPLE = re.compile(r"\s*[-*+] (?:text: *)?(.+)")
+_TREE = re.compile(r"\s*\((\d+) \S.*\)\s*")
+_LEAF = re.compile(r"\(\d+ ([^()\s]+)\)")
+#: How trees escape brackets among the words.
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _ENTITY = re.compile(r"\[([^\]\n]+)\](?:\(([^)\n]+)\)|(\{[^}\n]*\}))")
 
 
@@ -172,3 +177,17 @@ def _rasa_entity(match: re.Match[str]) -> str:
         return match[2].split(":")[0] if match[2] else str(json.loads(match[3])["entity"])
     except (ValueError, KeyError, TypeError):
         return match[3]
+
+
+def are_trees(lines: Sequence[str]) -> bool:
+    """Return whether nearly every line is a tree of numbered phrases."""
+    trees = [line for line in lines if _TREE.fullmatch(line) and line.count("(") == line.count(")")]
+    return len(trees) > 0.9 * len(lines) > 0
+
+
+def tree_records(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """Yield the sentence of each tree with the label of its root; the labels of its phrases are left out."""
+    for line in lines:
+        if line.strip():
+            root, leaves = _TREE.fullmatch(line), _LEAF.findall(line)
+            yield {"label": root and root[1], "text": " ".join(_BRACKETS.get(leaf, leaf) for leaf in leaves)}

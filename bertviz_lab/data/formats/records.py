@@ -13,7 +13,7 @@ from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo
-from bertviz_lab.data.formats.annotations import flat, plain_records, rasa_records
+from bertviz_lab.data.formats.annotations import flat, plain_records, rasa_records, tree_records
 from bertviz_lab.data.formats.columns import LABEL_NAMES, WEAK_NAMES
 from bertviz_lab.data.formats.questions import is_squad, read_squad
 from bertviz_lab.data.formats.raw import (
@@ -40,11 +40,17 @@ _SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
 def read_json(file: TextFile, options: ReadOptions, report: DropReport, format_name: str) -> RawData:
-    """Return a file of JSON, JSON lines or Rasa. Raises `InputError` where it is none, or as `raw_data_of_records`."""
+    """Return a file of JSON, JSON lines, Rasa or trees.
+
+    Raises `InputError` where it is none of these, or as `raw_data_of_records`.
+    """
     info = FileInfo(file.name, format_name, file.encoding)
     with file.text(None) as stream:
         if format_name == "rasa":
             records, unit = rasa_records(whole_lines(stream, file.name)), "example"
+        elif format_name == "trees":
+            records, unit = tree_records(whole_lines(stream, file.name)), "tree"
+            report.note("Each tree was read as its sentence with the label of its root, without those of its phrases.")
         else:
             is_lines, unit = format_name == "jsonl", "record"
             records = json_lines(stream, file.name) if is_lines else _json_records(file, stream, report)

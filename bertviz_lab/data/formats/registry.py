@@ -30,12 +30,11 @@ from bertviz_lab.data.corpora.sources import (
 )
 from bertviz_lab.data.corpora.streams import Meter, suffix_of
 from bertviz_lab.data.examples import FileInfo
-from bertviz_lab.data.formats.annotations import is_rasa
+from bertviz_lab.data.formats.annotations import are_trees, is_rasa
 from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
 from bertviz_lab.data.formats.raw import DropReport, RawData, RawTable, ReadOptions, TextFile, open_text
 from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, long_delimiter, read_label_lines, read_table
-from bertviz_lab.data.formats.treebank import are_trees, read_trees
 from bertviz_lab.data.formats.words.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
 from bertviz_lab.data.formats.words.standoff import ENDING as ANNOTATIONS
 from bertviz_lab.data.formats.words.standoff import annotated_texts, read_standoff
@@ -92,7 +91,7 @@ def load_raw_data(
                 inputs.append(dataset)
         meter = Meter(total_size(sources, options.max_bytes), options.max_bytes)
         raw_files: list[RawData] = []
-        if options.task in ("auto", "tokens") and (documents := annotated_texts(sources)):
+        if documents := annotated_texts(sources):
             raw_files.append(read_standoff(documents, meter, options, report))
             read = {id(source) for pair in documents for source in pair}
             inputs = [source for source in inputs if id(source) not in read]
@@ -319,7 +318,7 @@ READERS = (
     Reader("JSON", _claim_json, partial(read_json, format_name="json"), "the ending .json"),
     Reader("JSON lines", _claim_json_lines, partial(read_json, format_name="jsonl"), "the ending .jsonl"),
     Reader("training data of Rasa", _claim_rasa, partial(read_json, format_name="rasa"), "the ending .yml"),
-    Reader("trees of labeled phrases", _claim_trees, read_trees, "its trees"),
+    Reader("trees of labeled phrases", _claim_trees, partial(read_json, format_name="trees"), "its trees"),
     Reader("CoNLL-U", _claim_conllu, partial(read_conll, format_name="conllu"), "the ending .conllu"),
     Reader("words with a label each", _claim_conll, partial(read_conll, format_name="conll"), "--task tokens"),
     Reader("words with a tag each", _claim_tagged, read_tagged_lines, "--task tokens"),

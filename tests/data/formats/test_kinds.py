@@ -339,8 +339,8 @@ def test_annotations_are_read_with_their_text(tmp_path):
     annotations = written(tmp_path, "a.ann", "T1\tPER 0 3;11 15\tAna Ruiz\nT2\tPER 8 10\tBo\n")
     data = read_task([text, annotations])
     assert data.examples[0].labels == ("B-PER", "I-PER", "I-PER", "I-PER", "O", "O")
-    assert any("entity of several parts" in note for note in data.notes)
-    with pytest.raises(InputError, match=r'give ".*a\.txt" with it'):
+    assert any("entity of several parts was read as one span" in note for note in data.notes)
+    with pytest.raises(InputError, match=r'annotates ".*a\.txt": give both'):
         read_task(annotations)
 
 
