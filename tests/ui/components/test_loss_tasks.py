@@ -78,6 +78,15 @@ def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, desk: 
     expect(page.locator("#loss ol li")).to_have_text([f"seed {n}: accuracy {100 * ends[n]:.1f}%" for n in range(3)])
 
 
+def test_the_first_trial_of_a_run_that_got_further_seeds_has_its_name(visit: Visit):
+    events = task_events("classification", SEEDS)
+    (first,) = [row for row in events if row["event"] == "TrialStarted" and row["trial"] == 0]
+    first |= {"name": "", "trials": 1}  # as it was when it was the only one
+    page = visit(loss=replay_payload([*events, ending(360)]))
+    expect(page.locator("#loss ol li")).to_contain_text([f"{name}: accuracy" for name in SEEDS])
+    expect(page.locator("#loss .state")).to_contain_text("Over 3 seeds")
+
+
 def test_random_weights_are_set_beside_the_run_and_are_not_its_best(visit: Visit, feed: Feed):
     ends = [row["accuracy"] for row in done("classification", "", "random weights")]
     page = visit(loss=replay_payload(task_events("classification", ("", "random weights"), until=200)))

@@ -66,8 +66,9 @@ export function makeLog() {
       log.probes.push(row);
     },
     TrialDone(row) {
-      const name = log.trials.find(({ trial }) => trial === row.trial)?.name ?? row.name;
-      log.done = [...log.done.filter(({ trial }) => trial !== row.trial), { ...row, name }];
+      const started = log.trials.find(({ trial }) => trial === row.trial) ?? {};
+      started.name ||= row.name; // the only one had no name until the run got further seeds
+      log.done = [...log.done.filter(({ trial }) => trial !== row.trial), { ...row, name: started.name }];
     },
     RunFinished(row) { log.finished = row; },
   };
