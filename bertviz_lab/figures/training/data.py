@@ -56,7 +56,7 @@ _FORMATS = {
     "workbook": "a sheet of a workbook",
     "conll": "words with their labels, one per line",
     "conllu": "words with their labels, one per line (CoNLL-U)",
-    "brat": "texts with their entities beside them (brat)",
+    "brat": "texts with standoff annotations (brat)",
     "trees": "trees of labeled phrases",
     "squad": "questions about passages (SQuAD)",
     "dataset": "a data set from the Hugging Face Hub",

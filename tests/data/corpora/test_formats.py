@@ -227,7 +227,7 @@ def test_lines_lose_the_times_that_they_begin_with_and_are_paragraphs(time, tmp_
     chat = "\n".join(time.format(n=n) + line for n, line in enumerate(said))
     (document,) = read(written(tmp_path, "chat.txt", f"{chat}\nwithout a time"), notes)
     assert document.sentences == (*said, "without a time")
-    assert "times that lines begin with" in notes.files[0].markup
+    assert "timestamps at the start" in notes.files[0].markup
 
 
 def test_sentences_lose_their_numbers(tmp_path):
@@ -235,7 +235,7 @@ def test_sentences_lose_their_numbers(tmp_path):
     lines = [f"{n}\tIn {1900 + n} it rained." for n in range(1, 30)]
     (document,) = read(written(tmp_path, "sentences.txt", "\n".join(lines)), notes)
     assert document.sentences == tuple(f"In {1900 + n} it rained." for n in range(1, 30))
-    assert "numbers that lines begin with" in notes.files[0].markup
+    assert "numbers at the start" in notes.files[0].markup
 
 
 def test_verses_are_no_times(tmp_path):

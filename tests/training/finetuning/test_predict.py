@@ -187,7 +187,7 @@ def test_the_saved_model_says_whether_no_answer_may_be_predicted(rows, may, file
 def test_the_no_answer_threshold_is_chosen_on_the_validation_set_and_saved(files, tmp_path):
     data = str(write(tmp_path / "data.json", QUESTIONS))
     unanswerable = [question for question in QUESTIONS if not question.answers]
-    found = {}
+    chosen = {}
     for recall in (None, 0.5, 1.0):
         run = tmp_path / f"run-{recall}"
         finish(files.config("qa", train=(data,), eval=(data,), epochs=1, no_answer_recall=recall), run)
@@ -198,11 +198,11 @@ def test_the_no_answer_threshold_is_chosen_on_the_validation_set_and_saved(files
         withheld = sum(not p.label for p, question in zip(said, QUESTIONS, strict=True) if not question.answers)
         line = "No answer is predicted where its score"
         assert (line in (run / "model" / "README.md").read_text()) is (recall is not None)
-        found[recall] = checkpoint.config.null_score_diff_threshold, withheld / len(unanswerable)
-    assert found[None][0] is None
-    assert found[0.5][0] > found[1.0][0]
-    assert (0.5 <= found[0.5][1] < 1) & (found[1.0][1] == 1)
-    assert transformers.AutoConfig.from_pretrained(run / "model").null_score_diff_threshold == found[1.0][0]
+        chosen[recall] = checkpoint.config.null_score_diff_threshold, withheld / len(unanswerable)
+    assert chosen[None][0] is None
+    assert chosen[0.5][0] > chosen[1.0][0]
+    assert (0.5 <= chosen[0.5][1] < 1) & (chosen[1.0][1] == 1)
+    assert transformers.AutoConfig.from_pretrained(run / "model").null_score_diff_threshold == chosen[1.0][0]
 
 
 def test_a_no_answer_recall_needs_unanswerable_questions_in_both_sets(files, tmp_path):

@@ -164,9 +164,9 @@ def find_markup(sample: Iterable[str]) -> Markup:
         found.append(Markup("HTML tags were left out and entities replaced.", False, _html))
     if sum(map(bool, map(_CUE.match, filled))) > 1:
         found.append(Markup("The numbers and times of subtitles were left out.", False, _subtitles))
-    for pattern, what, share in ((_TIME, "times", 0.5), (_NUMBER, "numbers", 0.95)):
+    for pattern, what, share in ((_TIME, "timestamps", 0.5), (_NUMBER, "numbers", 0.95)):
         if sum(map(bool, map(pattern.match, filled))) > max(1, share * len(filled)):
-            said = f"The {what} that lines begin with were left out."
+            said = f"The {what} at the start of lines were left out."
             found.append(Markup(said, False, _without(pattern), has_paragraphs=True))
 
     def strip(lines: Iterable[str | None]) -> Lines:
