@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from bertviz_lab.ui.guard.passwords import hash_password
-from tests.browser import FLAGS, PageLog, eventually
+from tests.browser import FLAGS, PageLog, at_rest, eventually
 from tests.ui.pages import little_settings, serve
 
 VIOLATIONS = (
@@ -53,7 +53,7 @@ def test_no_workspace_breaks_the_content_security_policy(page: Page, address: st
     page.goto(address)
     for name in ("Train", "Runs", "Learn", "Explore"):
         page.get_by_role("tab", name=name, exact=True).click()
-        page.wait_for_timeout(1500)
+        at_rest(page)
     assert page.evaluate("violations") == []
 
 

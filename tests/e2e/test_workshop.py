@@ -11,7 +11,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.settings import Settings
 from tests.browser import PageLog, complaints, watch
-from tests.ui.pages import serve
+from tests.ui.pages import Served, serve
 
 KEY = "a-key-for-tests"
 PARTICIPANTS = 3
@@ -20,12 +20,21 @@ WAITING = 60_000  # milliseconds until an answer is measured, or the room has to
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The page with the models that come with the lab, in a workshop."""
     runs = tmp_path_factory.mktemp("workshop")
     limits = Limits.of(shared=True, given={"run_seconds": "3m"})
-    with serve(Settings(runs_dir=runs, limits=limits, workshop="Reading BERT", leader_key=KEY)) as (address, _):
-        yield address
+    with serve(Settings(runs_dir=runs, limits=limits, workshop="Reading BERT", leader_key=KEY)) as served:
+        yield served
+
+
+@pytest.fixture
+def address(served: Served) -> str:
+    """The page's address, with nobody in the room: who left counts as present for another minute."""
+    address, session = served
+    assert session.room is not None
+    session.room.reset()
+    return address
 
 
 @contextmanager
