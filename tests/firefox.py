@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.processes import free_port
+
 _START_SECONDS = 60.0
 #: Keys as WebDriver spells them.
 TAB, ENTER, RIGHT, ESCAPE = "\ue004", "\ue007", "\ue014", "\ue00c"
@@ -80,21 +82,13 @@ class Firefox:
 @contextmanager
 def firefox(path: str, profile: Path) -> Iterator[Firefox]:
     """Start Firefox without a window on the screen, with a new profile."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     profile.mkdir(parents=True)
     (profile / "user.js").write_text(f'user_pref("marionette.port", {port});\n', encoding="utf-8")
-    command = [
-        path,
-        "--headless",
-        "--marionette",
-        "--remote-allow-system-access",
-        "--no-remote",
-        "--profile",
-        str(profile),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    options = ["--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile"]
+    with subprocess.Popen(
+        [path, *options, str(profile)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             with _connected(port) as connection:
                 yield Firefox(connection)

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from bertviz_lab.errors import InputError
 from tests.data.tasks.glue_files import write_as_published
 from tests.family_checkpoints import family_folder
 from tests.little import SENTENCES, little_folder, little_text
+from tests.processes import wait_for
 from tests.training.finetuning.support import Files
 
 TINY = ["--preset", "tiny", "--vocab-size", "200", "--seq-len", "16", "--batch-size", "4", "--threads", "1"]
@@ -416,10 +416,7 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
         text=True,
     )
     log = out / "events.jsonl"
-    end = time.monotonic() + 90
-    while not (log.is_file() and "StepDone" in log.read_text(encoding="utf-8")):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: log.is_file() and "StepDone" in log.read_text(encoding="utf-8"))
     os.kill(process.pid, signal.SIGINT)
     result, told = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -9,16 +9,11 @@ import pytest
 
 from bertviz_lab.cli.main import main
 from bertviz_lab.ui.workshop.machine import Check, examine_machine
+from tests.processes import free_port
 
 
 def checks(port: int, runs_dir: Path, visitors: int) -> dict[str, Check]:
     return {check.name: check for check in examine_machine("0.0.0.0", port, runs_dir, visitors=visitors)}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_a_machine_that_passes_the_tests_can_carry_a_page(

@@ -3,17 +3,17 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
-import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.processes import free_port, wait_for
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("pyproject.toml", "setup.py", "requirements.txt", "README.md", "LICENSE", "bertviz_lab", "checkpoints")
@@ -98,18 +98,16 @@ def test_the_installed_command_fills_a_mask_with_a_shipped_model(commands: Path,
 def address(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page, served by `bertviz-lab app` from an empty folder."""
     folder = tmp_path_factory.mktemp("served")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [str(commands / "bertviz-lab"), "app", "--port", str(port)]
     log = (folder / "log").open("w")
     with log, subprocess.Popen(command, cwd=folder, env=outside(folder), stdout=log, stderr=log) as server:
         try:
-            url, end = f"http://127.0.0.1:{port}", time.monotonic() + 60
-            while f"BertViz Lab is open at {url}" not in (folder / "log").read_text():
-                assert server.poll() is None, (folder / "log").read_text()
-                assert time.monotonic() < end, "the page did not open"
-                time.sleep(0.2)
+            url = f"http://127.0.0.1:{port}"
+            wait_for(
+                lambda: f"BertViz Lab is open at {url}" in (folder / "log").read_text() or server.poll() is not None
+            )
+            assert server.poll() is None, (folder / "log").read_text()
             yield url
         finally:
             server.kill()

@@ -14,6 +14,7 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.confined import Confinement, MemoryLimitError, TimeLimitError, Workers, run_confined
 from tests.confined import work
+from tests.processes import wait_for
 
 LIMITS = Confinement(memory_bytes=500_000_000, seconds=5)
 
@@ -114,9 +115,9 @@ def test_each_piece_of_work_has_a_copy_of_its_own_of_a_process_that_is_ready():
     assert first != second
     assert ready not in (*first, *second)
     assert ready_of(workers) == ready
-    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in (*first, *second)))
+    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in (*first, *second)))
     workers.close()
-    wait_until(lambda: not psutil.pid_exists(ready))
+    wait_for(lambda: not psutil.pid_exists(ready))
 
 
 @linux
@@ -127,7 +128,7 @@ def test_a_copy_that_waits_is_killed(monkeypatch):
     ready = ready_of(workers)
     with pytest.raises(TimeLimitError):
         workers.run(partial(work.asleep), Confinement(500_000_000, 0.2))
-    wait_until(lambda: not psutil.Process(ready).children(recursive=True))
+    wait_for(lambda: not psutil.Process(ready).children(recursive=True))
     workers.close()
 
 
@@ -154,7 +155,7 @@ def test_nothing_stays_when_the_side_that_asks_is_killed():
     ready = int(asker.stdout.readline())
     asker.kill()
     asker.communicate()
-    wait_until(lambda: not psutil.pid_exists(ready))
+    wait_for(lambda: not psutil.pid_exists(ready))
 
 
 @pytest.mark.parametrize("copied", [pytest.param(True, marks=linux), False])
@@ -184,7 +185,7 @@ def test_cancelled_work_ends_at_once(monkeypatch, copied):
     with pytest.raises(RuntimeError, match="cancelled"):
         workers.run(partial(work.asleep), LIMITS)
     assert time.monotonic() - began < 20
-    wait_until(lambda: not [p for p in psutil.Process().children() if "confined.worker" in " ".join(p.cmdline())])
+    wait_for(lambda: not [p for p in psutil.Process().children() if "confined.worker" in " ".join(p.cmdline())])
     workers.close()
 
 
@@ -192,10 +193,3 @@ def ready_of(workers: Workers) -> int:
     """The process that is copied."""
     assert workers._template is not None
     return workers._template.pid
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

@@ -10,7 +10,8 @@ from bertviz_lab import PretrainConfig
 from bertviz_lab.training.checkpoints.atomic_io import read_object, write_json
 from tests.browser import PageLog
 from tests.firefox import Firefox, find, firefox
-from tests.ui.pages import little_settings, serve, wait_for
+from tests.processes import wait_for
+from tests.ui.pages import little_settings, serve
 
 TRAINING = 120_000  # milliseconds until a training on a busy machine shows something
 STUB = """() => {

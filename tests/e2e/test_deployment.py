@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from playwright.sync_api import Browser, ConsoleMessage, expect
 
 from bertviz_lab.cli.app import app_command
 from bertviz_lab.cli.main import command_parser
+from tests.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
@@ -28,12 +28,6 @@ NAME = "lab.example.org"
 def block(language: str) -> str:
     (text,) = re.findall(rf"^```{language}\n(.*?)^```", GUIDE, flags=re.M | re.S)
     return text
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

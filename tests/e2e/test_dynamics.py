@@ -14,7 +14,8 @@ from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, complaints, eventually, in_menu, watch
-from tests.ui.pages import Served, little_settings, serve, wait_for
+from tests.processes import wait_for
+from tests.ui.pages import Served, little_settings, serve
 from tests.ui.snapshots import STEPS, little_history
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"

@@ -15,7 +15,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, at_rest
-from tests.ui.pages import little_settings, serve, wait_for
+from tests.processes import wait_for
+from tests.ui.pages import little_settings, serve
 
 _TEXT = "the red [MASK] sat on the mat"
 

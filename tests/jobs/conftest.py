@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.jobs import Runs
-from tests.jobs.support import end_all
 from tests.little import little_text
+from tests.processes import end_runs
 
 
 @pytest.fixture
@@ -21,4 +21,4 @@ def text(tmp_path: Path) -> Path:
 def runs(tmp_path: Path) -> Iterator[Runs]:
     runs = Runs(tmp_path / "runs", most_running=1, nice=0)
     yield runs
-    end_all(runs)
+    end_runs(runs)

@@ -20,7 +20,7 @@ from bertviz_lab.jobs.retention import delete_expired, deleted_at
 from bertviz_lab.training.checkpoints.atomic_io import is_locked, write_json
 from bertviz_lab.training.runs.events import Preparing
 from bertviz_lab.training.runs.run_folder import RunState, record
-from tests.jobs.support import settings
+from tests.processes import settings
 
 NOW = 1_000_000_000.0
 

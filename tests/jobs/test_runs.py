@@ -25,8 +25,8 @@ from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.training.runs.summary import RunNotes
-from tests.jobs.support import settings, wait_for
 from tests.little import little_folder, little_text
+from tests.processes import settings, wait_for
 from tests.training.finetuning.support import Files
 
 

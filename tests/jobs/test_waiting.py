@@ -10,7 +10,7 @@ from bertviz_lab import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs import runs as runs_module
 from bertviz_lab.training.runs.run_folder import read_state
-from tests.jobs.support import settings, wait_for
+from tests.processes import settings, wait_for
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import torch
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -15,5 +15,5 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _same_dropout_every_time() -> None:
+def same_random_stream_every_time() -> None:
     torch.manual_seed(0)

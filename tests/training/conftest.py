@@ -1,31 +1,19 @@
 """A text, a tokenizer of few tokens, and one thread: for models so small, more would only wait for each other."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from bertviz_lab.config import PRESETS
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
 from tests.little import little_folder
+from tests.model.conftest import one_thread, same_random_stream_every_time
 from tests.model.support import PRETRAINING
 from tests.training.finetuning.support import Files
 from tests.training.support import checkpoint_of, write_text
 
-
-@pytest.fixture(scope="package", autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(autouse=True)
-def _same_random_stream_every_time() -> None:
-    torch.manual_seed(0)
+__all__ = ["one_thread", "same_random_stream_every_time"]
 
 
 @pytest.fixture(scope="package")
@@ -43,6 +31,12 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _tiny_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PRESETS, "tiny", (2, 32, 2))
+
+
+@pytest.fixture
+def report_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report every step."""
+    monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
 
 
 @pytest.fixture

@@ -1,10 +1,6 @@
 """A page of its own for a test: settings that point into a temporary folder, served at a free port."""
 
 import asyncio
-import os
-import signal
-import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
@@ -12,19 +8,17 @@ from pathlib import Path
 
 import fastapi
 import gradio as gr
-import psutil
 import pytest
 
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs import Runs
-from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.server.assets import PageEngine
 from bertviz_lab.ui.server.visitors import COOKIE, Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
+from tests.processes import end_runs, free_port
 
 #: Two browsers, by the keys that they keep.
 OWNERS_KEY, STRANGERS_KEY = "o" * 43, "s" * 43
@@ -86,10 +80,7 @@ def serve(
     settings: Settings, engine_of: Callable[[AppState], PageEngine | None] = lambda state: None
 ) -> Iterator[Served]:
     """The address of a running page, and its session; its trainings end with it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    session = AppState(settings)
+    port, session = free_port(), AppState(settings)
     with suppress(InputError):  # a page without models
         session.models.open()
     page = build(settings, session)
@@ -101,25 +92,6 @@ def serve(
         page.close()
         session.scheduler.wait()
         end_runs(session.runs)
-
-
-def end_runs(runs: Runs) -> None:
-    """Kill what still trains, and what waits first: its turn would come."""
-    for run_id in runs.ids():
-        if runs.state(run_id).status == "waiting":
-            runs.stop(run_id)
-    for run_id in runs.ids():
-        state = runs.state(run_id)
-        if state.status in ACTIVE and state.pid and psutil.pid_exists(state.pid):
-            os.kill(state.pid, signal.SIGKILL)
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
-    """Wait until something is true, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="session", autouse=True)

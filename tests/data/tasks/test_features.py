@@ -12,8 +12,8 @@ from bertviz_lab import Tokenizer
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, RelatedTexts
 from bertviz_lab.data.tasks.batches import Limits, encode_examples, write_out
-from tests.little import little_text
-from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of, little_tokenizer
+from tests.little import little_text, little_tokenizer
+from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of
 
 TOKENIZER = Tokenizer.train(little_text().splitlines(), vocab_size=150)
 LABELS = ("A", "B", "O")

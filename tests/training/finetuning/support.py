@@ -13,7 +13,7 @@ from bertviz_lab.data.examples import Answer, Example, Label, LabelledText, Labe
 from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatch, TaskBatches, encode_examples, write_out
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.events import Event
-from tests.little import SENTENCES, little_text
+from tests.little import SENTENCES
 
 TASKS: tuple[Task, ...] = ("classification", "multilabel", "regression", "tokens", "qa")
 LIMITS = Limits(max_length=48, stride=12, max_question_length=12)
@@ -142,10 +142,6 @@ def labels_of(rows: tuple[Example, ...]) -> tuple[str, ...]:
     if isinstance(rows[0], LabelledWords):
         return tuple(sorted({label for e in rows for label in e.labels}))
     return tuple(sorted({label for e in rows if isinstance(e, LabelledText) for label in e.classes}))
-
-
-def little_tokenizer() -> Tokenizer:
-    return Tokenizer.train(little_text().splitlines(), vocab_size=200)
 
 
 def features_of(task: Task, tokenizer: Tokenizer, count: int = 16, **options) -> Features:

@@ -46,11 +46,6 @@ def story(folder: Path) -> list[dict]:
 
 
 @pytest.fixture
-def report_always(monkeypatch) -> None:
-    monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
-
-
-@pytest.fixture
 def save_always(monkeypatch) -> None:
     """A checkpoint after every step."""
     plan = LoopConfig.of

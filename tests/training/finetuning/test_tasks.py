@@ -24,7 +24,7 @@ from bertviz_lab.training.finetuning.tasks.regression import TargetScaler, head_
 from bertviz_lab.training.loop.early_stopping import is_better
 from bertviz_lab.training.runs.events import RunFinished
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
-from tests.little import little_checkpoint
+from tests.little import little_checkpoint, little_tokenizer
 from tests.training.finetuning.support import (
     TASKS,
     batch_of,
@@ -32,7 +32,6 @@ from tests.training.finetuning.support import (
     features_of,
     finish,
     labels_of,
-    little_tokenizer,
     write,
 )
 from tests.training.support import CPU, identical

@@ -111,11 +111,6 @@ def run(task: FitALine, a_plan: LoopConfig | None = None, model: nn.Module | Non
 
 
 @pytest.fixture
-def report_always(monkeypatch) -> None:
-    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
-
-
-@pytest.fixture
 def report_never(monkeypatch) -> None:
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: False)
 

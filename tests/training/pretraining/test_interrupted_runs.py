@@ -12,7 +12,6 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
@@ -65,8 +64,9 @@ def slow_down(monkeypatch) -> None:
     monkeypatch.setattr(PretrainingTask, "training_step", slow)
 
 
-def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint_to_the_same_model(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
+def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint_to_the_same_model(
+    text, tmp_path, monkeypatch, report_always
+):
     slow_down(monkeypatch)
     config = short_run(text, dropout=0.1, checkpoint_every=0.1)
     finish(config, tmp_path / "whole")

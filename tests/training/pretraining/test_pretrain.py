@@ -257,11 +257,6 @@ def losses(events) -> list[float]:
     return [event.loss for event in events if isinstance(event, StepDone)]
 
 
-@pytest.fixture
-def report_always(monkeypatch) -> None:
-    monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
-
-
 @pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop", "rtd"])
 def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, report_always):
     # AdamW, because Muon works in 16 bits, which makes a last digit a third one. Masks differ in number from row to

@@ -19,6 +19,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.scheduler import Cancelled, Job
 from bertviz_lab.ui.server import scheduler as scheduler_module
 from bertviz_lab.ui.server.scheduler import VisitorScheduler, report_progress
+from tests.processes import wait_for
 from tests.ui.pages import little_settings, serve
 
 A, B = ("192.0.2.1", "a"), ("192.0.2.2", "b")
@@ -179,10 +180,7 @@ def test_abandoned_questions_hold_up_nobody(page: tuple[str, VisitorScheduler]) 
 
     alone, after = asyncio.run(attack())
     assert after < 2 + alone
-    end = time.monotonic() + 5
-    while len(line):  # nothing of the attack is computed any more
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: len(line) == 0, 5)  # nothing of the attack is computed any more
 
 
 def test_programs_that_call_take_turns_in_the_same_line(page: tuple[str, VisitorScheduler]) -> None:

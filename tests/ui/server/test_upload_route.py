@@ -17,6 +17,7 @@ from bertviz_lab.ui.guard import bodies
 from bertviz_lab.ui.server.visitors import COOKIE
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
+from tests.processes import wait_for
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import OWNER, OWNERS_KEY, STRANGER, little_settings, serve
 
@@ -47,13 +48,6 @@ def upload(
     headers = FORM | {"Cookie": f"{COOKIE}={OWNERS_KEY}", "X-Forwarded-For": network}
     status, text, _ = server.ask("/lab/upload", headers, "POST", part(name) + content + b"\r\n--x--\r\n")
     return status, json.loads(text)
-
-
-def wait_until_empty(folder: Path) -> None:
-    end = time.monotonic() + 10
-    while bytes_below(folder):
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def test_an_upload_is_a_token_of_its_visitor_and_goes_after_an_hour(
@@ -141,11 +135,8 @@ def test_an_upload_that_breaks_off_leaves_nothing_and_gives_its_space_back(
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
         line.sendall(f"{HEAD}Content-Length: 290000\r\n\r\n".encode() + part() + b"a" * 250_000)
         time.sleep(0.5)
-    wait_until_empty(folder)
-    end = time.monotonic() + 10
-    while session.uploads._arriving.total():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_for(lambda: bytes_below(folder) == 0, 10)
+    wait_for(lambda: session.uploads._arriving.total() == 0, 10)
 
 
 def test_questions_of_the_views_answer_no_path_of_the_server(tmp_path: Path) -> None:
