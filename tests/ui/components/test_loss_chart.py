@@ -78,9 +78,9 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
     starts = [start for run, start in desk.polls if run == "r1"]
     assert starts == sorted(starts)
     assert set(starts) <= {0, 1, 60, len(rows), len(rows) + 1}
-    page.wait_for_timeout(2500)
+    eventually(page, lambda: desk.polls[-1] == ("r1", len(rows) + 1))  # an answer without rows is the last
     asked = len(desk.polls)
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(1500)  # a question a second before
     assert len(desk.polls) == asked
 
 
@@ -144,7 +144,7 @@ def test_another_run_replaces_the_first(visit: Visit, feed: Feed, desk: Desk):
     expect(page.locator("#loss .stage")).to_contain_text("step 50")
     feed("loss", live_payload("r2"))
     expect(page.locator("#loss .stage")).to_contain_text("step 7 ")
-    page.wait_for_timeout(1500)
+    eventually(page, lambda: ("r2", len(desk.runs["r2"])) in desk.polls)
     asked = len([run for run, _ in desk.polls if run == "r1"])
     page.wait_for_timeout(1500)
     assert len([run for run, _ in desk.polls if run == "r1"]) == asked

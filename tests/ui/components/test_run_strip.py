@@ -129,16 +129,20 @@ def test_a_page_that_nobody_looks_at_asks_only_while_a_run_is_at_work_and_catche
     served: tuple[str, Desk], page: Page
 ) -> None:
     address, desk = served
+    page.clock.install()
     page.goto(address)
     expect(page.locator("#strip .words")).to_contain_text("step")
     page.evaluate("look(false)")
     title = page.title()
     desk.step += 100
+    page.clock.run_for("00:10")
     expect(page).not_to_have_title(title)
     desk.runs["toy"] = {"status": "stopped", **ENDED}
+    page.clock.run_for("00:10")
     expect(page).to_have_title("toy stopped – strip")
     asked = desk.asked
-    page.wait_for_timeout(6000)
+    page.clock.run_for("10:00")
+    page.wait_for_timeout(200)
     assert desk.asked == asked
     desk.runs["toy"] = {}
     page.evaluate("look(true)")
