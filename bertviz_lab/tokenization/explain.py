@@ -42,7 +42,6 @@ class MergeStep:
     pieces_before: tuple[str, ...]
     pair: tuple[str, str]
     rank: int
-    pieces_after: tuple[str, ...]
 
 
 class PieceScore(NamedTuple):
@@ -136,9 +135,8 @@ def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[Merg
     while ranked := [(ranks[pair], position) for position, pair in enumerate(pairwise(pieces)) if pair in ranks]:
         rank, position = min(ranked)
         left, right = pieces[position : position + 2]
-        merged = (*pieces[:position], left + right, *pieces[position + 2 :])
-        steps.append(MergeStep(pieces, (left, right), rank, merged))
-        pieces = merged
+        steps.append(MergeStep(pieces, (left, right), rank))
+        pieces = (*pieces[:position], left + right, *pieces[position + 2 :])
     return pieces, tuple(steps)
 
 

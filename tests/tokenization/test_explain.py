@@ -87,10 +87,8 @@ def test_merges_follow_the_order_in_which_they_were_learnt(bpe):
     words = explain(bpe, "walking unhappily")
     for word in words:
         assert word.steps[0].pieces_before == tuple(word.normalized)
-        assert word.steps[-1].pieces_after == word.pieces
-        for step, following in zip(word.steps, word.steps[1:], strict=False):
-            assert step.pieces_after == following.pieces_before
-        for step in word.steps:
+        pieces_after = [*(step.pieces_before for step in word.steps[1:]), word.pieces]
+        for step, pieces in zip(word.steps, pieces_after, strict=True):
             assert isinstance(step, MergeStep)
             assert bpe.merge_ranks[step.pair] == step.rank
             known = [
@@ -99,7 +97,9 @@ def test_merges_follow_the_order_in_which_they_were_learnt(bpe):
                 if pair in bpe.merge_ranks
             ]
             assert step.rank == min(known)
-            assert len(step.pieces_after) == len(step.pieces_before) - 1
+            assert len(pieces) == len(step.pieces_before) - 1
+            assert "".join(pieces) == word.normalized
+            assert "".join(step.pair) in pieces
 
 
 def test_word_too_long_for_its_merges_to_be_shown_is_refused(bpe, wordpiece):
