@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import trace_text
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens, fingerprint
-from bertviz_lab.interpret.inputs import analysis, backbone, encode_inputs
+from bertviz_lab.interpret.inputs import analysis, backbone
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import Target, check_target, choose_target, head_logits, require_head
+from bertviz_lab.interpret.targets import Target, head_logits, inputs_and_target, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -56,10 +56,9 @@ def logit_lens(
     of another kind, text or model, or a lens of another model.
     """
     model = require_head(checkpoint, "token")
-    inputs = encode_inputs(checkpoint, text, text_b)
     if target and target.kind != "token":
         raise InputError(f'The logit lens predicts a token, not {target.name}: choose a target of the kind "token".')
-    target = check_target(checkpoint, inputs, target) if target else choose_target(checkpoint, inputs)
+    inputs, target = inputs_and_target(checkpoint, text, text_b, target)
     encoder = backbone(checkpoint)
     states = encoder(**inputs.arguments(), output_hidden_states=True).hidden_states
     states = [state[:, target.position] for state in states]

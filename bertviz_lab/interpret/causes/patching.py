@@ -33,7 +33,6 @@ from bertviz_lab.interpret.inputs import (
 )
 from bertviz_lab.interpret.targets import (
     Target,
-    check_target,
     final_vectors,
     head_logits,
     inputs_and_target,
@@ -329,8 +328,7 @@ def predict_patched(
     Raises `InputError` for a layer, token or head that the model or text does not have, and for a target of another
     text or model.
     """
-    inputs = encode_inputs(checkpoint, text_a, text_b)
-    check_target(checkpoint, inputs, target)
+    inputs, target = inputs_and_target(checkpoint, text_a, text_b, target)
     config = checkpoint.config
     size = config.num_attention_heads if cell.component == "head" else len(inputs.encoding)
     layers = config.num_hidden_layers + (cell.component == "residual")
