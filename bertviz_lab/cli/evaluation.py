@@ -13,6 +13,7 @@ from bertviz_lab.cli.options import AddCommand, add_options, given_options
 from bertviz_lab.cli.result import INTERRUPTED, Result, notes_of, notice, write_file
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import READING, READING_TEXTS, SUITE_SETTINGS, TASKS, require_no_overridden_setting
+from bertviz_lab.config.options import flag_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training import stop_on_signals
@@ -68,7 +69,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     if options.suite:
         return _evaluate_suite(options)
     if given := given_options(options, ("seeds", *SUITE_SETTINGS)):
-        raise InputError(f"--{next(iter(given)).replace('_', '-')} goes with --suite.")
+        raise InputError(f"{flag_of(next(iter(given)))} goes with --suite.")
     if options.out:
         raise InputError("--out goes with --suite; to keep these scores, write --json > scores.json in its place.")
     from bertviz_lab.training.finetuning.predict import evaluate_task

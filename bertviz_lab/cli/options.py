@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bertviz_lab.config.options import NOTIFY_VARIABLES, choices_of, grouped_options, kind_of
+from bertviz_lab.config.options import NOTIFY_VARIABLES, choices_of, flag_of, grouped_options, kind_of
 
 #: Options of all commands that are files, folders, or names that may be those of folders.
 _PATHS = (
@@ -40,7 +40,7 @@ def _add_option(group: argparse._ActionsContainer, field: dataclasses.Field[Any]
     else:
         choices = choices_of(field)
         keywords |= {"type": kind, "metavar": "{" + ",".join(choices) + "}" if choices else field.name.upper()}
-    group.add_argument("--" + field.name.replace("_", "-"), **keywords)
+    group.add_argument(flag_of(field.name), **keywords)
 
 
 def add_notify_options(parser: argparse._ActionsContainer) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
+from bertviz_lab.config.options import flag_of
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import (
     Doubt,
@@ -89,7 +90,7 @@ class Reading:
     def _decided_by(self) -> str:
         values = {"text_b": NO_TEXT, "header": "no"} | self.columns
         options = dict.fromkeys(doubt.options[0] for doubt in self.doubts)
-        flags = [f"--{name.replace('_', '-')} {values.get(name, self.task)}" for name in options]
+        flags = [f"{flag_of(name)} {values.get(name, self.task)}" for name in options]
         return f"This reading is not sure: give {' '.join(flags)} to confirm it, or other values."
 
     def to_dict(self) -> dict[str, Any]:

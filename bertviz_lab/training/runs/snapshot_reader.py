@@ -16,6 +16,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.model.weights import load_state, read_tensors, weight_files
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization.tokenizer_files import holds_tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import read_object
 from bertviz_lab.training.checkpoints.checkpoint import (
     ARCHITECTURES,
@@ -117,7 +118,7 @@ def _shape(folder: Path) -> dict[str, Any]:
 def _tokenizer(folder: Path) -> Tokenizer:
     """Return the tokenizer of a run: its own, or that of a saved model, or that of the model it started from."""
     for path in (folder / "tokenizer", *_models(folder)):
-        if (path / "tokenizer.json").is_file() or (path / "vocab.txt").is_file():
+        if holds_tokenizer(path):
             return Tokenizer.load(path)
     config = read_config(folder)
     start = config.model if isinstance(config, FinetuneConfig) else config.init_from
