@@ -4,7 +4,7 @@ import multiprocessing
 import pickle
 import signal
 import warnings
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -119,6 +119,15 @@ def order_in_groups(keys: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArr
 def padded_width(lengths: NDArray[np.int64], multiple: int) -> int:
     """Return the longest length, rounded up: kernels are prepared for each width, and padding costs time too."""
     return -(-int(lengths.max()) // multiple) * multiple
+
+
+def same_length(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Return the places of rows of one length, in batches of up to `tokens` that need no padding, the longest first."""
+    of_length: dict[int, list[int]] = defaultdict(list)
+    for place, length in enumerate(lengths):
+        of_length[length].append(place)
+    sized = ((max(1, tokens // length), of_length[length]) for length in sorted(of_length, reverse=True))
+    return [same[start : start + size] for size, same in sized for start in range(0, len(same), size)]
 
 
 def padded_rows(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:

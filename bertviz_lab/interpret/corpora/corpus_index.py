@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bertviz_lab.data.batches import same_length
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, forward_operations, nothing
 from bertviz_lab.model import LayerTrace
@@ -37,7 +38,7 @@ REACH = 16
 #: Of each token's largest attention weight, from low to high: where examples are drawn from.
 INTERVALS = ((0.1, 0.3), (0.3, 0.6), (0.6, 0.9), (0.9, 1.01))
 _KEPT = 6  # examples of a head in each interval, and strongest ones; and of a neuron
-_TOKENS_PER_BATCH = 4096
+TOKENS_PER_BATCH = 4096
 _WIDE = 256  # hidden size from which products in bf16 are faster than in fp32, casts included
 
 #: A pair of tokens by their positions in a text of the index, and its attention weight; text -1 is no example.
@@ -126,7 +127,7 @@ def index_corpus(
     if not usable:
         raise InputError("The corpus needs a text of at least two tokens.")
     rows = [rows[at] for at in usable]
-    batches = same_length(rows)
+    batches = same_length([*map(len, rows)], TOKENS_PER_BATCH)
     layers = [_Layer(config.num_attention_heads, neurons) for _ in range(config.num_hidden_layers)]
     half = config.hidden_size >= _WIDE and cpu_multiplies_bf16()
     with torch.autocast("cpu", torch.bfloat16, enabled=half):
@@ -155,18 +156,6 @@ def corpus_rows(checkpoint: Checkpoint, texts: Sequence[str]) -> list[list[int]]
     """Return the ids of texts between their special tokens; "[MASK]" in a corpus is a word like any other."""
     tokenizer, longest = checkpoint.tokenizer, min(LONGEST, checkpoint.max_length)
     return [[tokenizer.cls_id, *ids[: longest - 2], tokenizer.sep_id] for ids in tokenizer.ids(texts)]
-
-
-def same_length(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the places of rows of one length, as many as a batch has, the longest first."""
-    of_length: dict[int, list[int]] = defaultdict(list)
-    for at, row in enumerate(rows):
-        of_length[len(row)].append(at)
-    return [
-        same[start : start + max(1, _TOKENS_PER_BATCH // length)]
-        for length, same in sorted(of_length.items(), reverse=True)
-        for start in range(0, len(same), max(1, _TOKENS_PER_BATCH // length))
-    ]
 
 
 class _Largest:

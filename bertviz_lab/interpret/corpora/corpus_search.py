@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bertviz_lab.data.batches import same_length
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import trace_text
-from bertviz_lab.interpret.corpora.corpus_index import REACH, CorpusIndex, corpus_rows, same_length, traces
+from bertviz_lab.interpret.corpora.corpus_index import REACH, TOKENS_PER_BATCH, CorpusIndex, corpus_rows, traces
 from bertviz_lab.interpret.embeddings import nearest_tokens
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, encode_inputs, nothing
 from bertviz_lab.interpret.targets import choose_target, head_logits, target_kinds
@@ -105,7 +106,7 @@ def find_heads(
             row[at] = tokenizer.mask_id
     shape = (len(places), *index.metrics["entropy"].shape)
     weights, largest = np.zeros(shape), np.zeros(shape)
-    batches = same_length(texts)
+    batches = same_length([*map(len, texts)], TOKENS_PER_BATCH)
     for done, batch in enumerate(batches):
         at_Q, at_K = (torch.tensor([places[at][side] for at in batch]) for side in (1, 2))
         for layer, trace in enumerate(traces(checkpoint, torch.tensor([texts[at] for at in batch]))):

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
 import torch
 from torch import Tensor, nn
 
+from bertviz_lab.data.batches import same_length
 from bertviz_lab.data.probes import Probes
 from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
@@ -127,9 +127,9 @@ def probe_accuracy(scores: Iterable[PairScore]) -> dict[str, float]:
 
 def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
     """Return rows in batches of one length, so that nothing is padded."""
-    by_length = groupby(sorted(rows, key=lambda row: len(row.ids)), key=lambda row: len(row.ids))
-    sizes = ((max(1, _TOKENS_AT_ONCE // length), list(same)) for length, same in by_length)
-    return [same[start : start + size] for size, same in sizes for start in range(0, len(same), size)]
+    listed = list(rows)
+    batches = same_length([len(row.ids) for row in listed], _TOKENS_AT_ONCE)
+    return [[listed[place] for place in batch] for batch in batches]
 
 
 def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = False) -> Tensor:
