@@ -130,7 +130,7 @@ def same_length(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     return [same[start : start + size] for size, same in sized for start in range(0, len(same), size)]
 
 
-def padded_rows(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
+def padded_rows(rows: Sequence[Sequence[int] | NDArray[np.integer]], filler: int) -> tuple[Tensor, Tensor]:
     """Return rows of numbers as a matrix, (rows, longest) of int64, and where it has something of them, as a mask."""
     table = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], True, filler)
     lengths = torch.tensor([len(row) for row in rows])

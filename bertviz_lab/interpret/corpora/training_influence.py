@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, forward_operations, nothing, part_of
 from bertviz_lab.interpret.targets import Target, final_vectors, inputs_and_target, require_head
@@ -219,20 +220,17 @@ class _SentenceLosses(nn.Module):
 
 def _masked_copies(sentences: Sequence[NDArray[np.integer]], tokenizer: Tokenizer) -> tuple[Tensor, ...]:
     """Return ids, mask, masked positions and labels of `_GROUPS` copies of each sentence, one after another."""
-    encoded = [np.concatenate(([tokenizer.cls_id], sentence, [tokenizer.sep_id])) for sentence in sentences]
-    width = max(map(len, encoded))
-    rows = len(sentences) * _GROUPS
-    predicted = -(-(width - 2) // _GROUPS)
-    ids = np.full((rows, width), tokenizer.pad_id)
-    mask, positions = np.zeros((rows, width), np.int64), np.zeros((rows, predicted), np.int64)
-    labels = np.full((rows, predicted), IGNORE_INDEX)
-    for number, sentence in enumerate(encoded):
+    rows, positions, labels = [], [], []
+    for sentence in sentences:
+        encoded = np.concatenate(([tokenizer.cls_id], sentence, [tokenizer.sep_id]))
         for group in range(_GROUPS):
-            row, places = number * _GROUPS + group, np.arange(1 + group, len(sentence) - 1, _GROUPS)
-            ids[row, : len(sentence)], mask[row, : len(sentence)] = sentence, 1
-            positions[row, : len(places)], labels[row, : len(places)] = places, sentence[places]
-            ids[row, places] = tokenizer.mask_id
-    return tuple(torch.from_numpy(array) for array in (ids, mask, positions, labels))
+            masked, places = encoded.copy(), np.arange(1 + group, len(encoded) - 1, _GROUPS)
+            masked[places] = tokenizer.mask_id
+            rows.append(masked)
+            positions.append(places)
+            labels.append(encoded[places])
+    ids, mask = padded_rows(rows, tokenizer.pad_id)
+    return ids, mask, padded_rows(positions, 0)[0], padded_rows(labels, IGNORE_INDEX)[0]
 
 
 def _candidates(relevance: NDArray[np.float64], most: int) -> NDArray[np.int64]:
