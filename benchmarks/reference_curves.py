@@ -68,7 +68,7 @@ def train(case: dict[str, Any], data: Path, runs: Path) -> dict[str, Any]:
         steps=case["steps"],
         seed=case["seed"],
         threads=1,
-        eval_every=10.0,
+        eval_every=2.0,
         checkpoint_every=60.0,
         probes=False,
         snapshot_room=0,

@@ -189,6 +189,7 @@ def test_reference_runs_are_drawn_behind_a_curve_and_compared_in_a_sentence(visi
         curve | {"pairs": True, "differs": ["Batch size", "Dropout"], "points": [[0, 9.0, 0.7], [1_000_000, 9.0, 0.7]]},
         curve | {"pairs": True, "text_tokens": 320_000, "points": [[0, 9.0, 0.7], [1_000_000, 9.0, 0.7]]},
         curve | {"pairs": True, "points": [[0, 9.0, 0.7], [600_000, 9.0, 0.7]]},
+        curve | {"pairs": True, "points": [[0, 9.0, 0.7], [5_600_000, 9.0, 0.7]]},  # others are nearer in length
     ]
     page = visit(loss=replay_payload(rows, references={"preset": "tiny", "curves": curves}))
     said = page.locator("#loss .compared")

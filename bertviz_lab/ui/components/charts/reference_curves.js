@@ -4,6 +4,7 @@ import { shareDone } from 'lab/client/format.js';
 import { compact } from 'lab/components/runs/run_log.js';
 
 const [MOST_LENGTH, MOST_TEXT] = [3, Math.sqrt(10)]; // times as long, or as short, a run and its text may be
+const SAME_LENGTH = 1.5; // times as far off in length as the nearest: a longer run is elsewhere at the same tokens
 const twoDigits = (loss) => loss.toFixed(2);
 const PLACES = { mlm_loss: 1, nsp_loss: 2 }; // of a loss in a point; the first number is the tokens seen
 
@@ -15,9 +16,12 @@ export function referencesOf(log, { references }) {
   const entropy = started?.baselines.unigram_entropy;
   const share = last && shareDone({ ...started, ...last });
   if (!references || !started?.text_tokens || !entropy || !share) return null;
-  const isNear = (one, other, times) => Math.abs(Math.log(one / other)) <= Math.log(times);
-  const like = references.curves.filter(({ text_tokens: text, points }) =>
-    isNear(text, started.text_tokens, MOST_TEXT) && isNear(points.at(-1)[0], last.tokens / share, MOST_LENGTH));
+  const times = (one, other) => Math.max(one / other, other / one);
+  const timesAsLong = ({ points }) => times(points.at(-1)[0], last.tokens / share);
+  const near = references.curves.filter((curve) =>
+    times(curve.text_tokens, started.text_tokens) <= MOST_TEXT && timesAsLong(curve) <= MOST_LENGTH);
+  const nearest = Math.min(...near.map(timesAsLong));
+  const like = near.filter((curve) => timesAsLong(curve) <= SAME_LENGTH * nearest);
   const fewest = Math.min(...like.map(({ differs }) => differs.length));
   return like.filter(({ differs }) => differs.length === fewest).map(({ points, pairs, ...about }) => {
     const curve = (field, scale) => points.map((point) => [point[0], scale * point[PLACES[field]]]);
