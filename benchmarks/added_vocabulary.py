@@ -7,7 +7,6 @@ them alike. Both are scored on documents held out beforehand, in bits per charac
 word's tokens together, so that vocabularies can be compared.
 """
 
-import lzma
 import re
 import statistics
 import subprocess
@@ -21,7 +20,7 @@ import numpy as np
 
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.recipes.scores import held_out_passages
-from benchmarks.task_datasets import folder as data_folder
+from benchmarks.task_datasets import wiki2015
 from bertviz_lab.data.samples import docstrings
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.pretraining.word_scores import bits_per_character
@@ -39,7 +38,7 @@ _LEAST_MEDICAL = 0.012  # of a document's words
 
 def medical_documents() -> Iterator[str]:
     """Yield articles of Wikipedia (2015) in which so many words are medical."""
-    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz", "rt", encoding="utf-8") as file:
+    with wiki2015() as file:
         for article in _blocks(file):
             if len(_MEDICAL.findall(article)) >= _LEAST_MEDICAL * len(article.split()):
                 yield article

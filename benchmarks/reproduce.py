@@ -67,6 +67,7 @@ def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
     """Run the recipe's commands, or go on with them, until the last has finished; `run` is its folder."""
     commands = [*recipe.get("earlier", []), recipe["command"]]
     folders = [*stage_folders(recipe, run), run]
+    run.parent.mkdir(parents=True, exist_ok=True)
     for command, folder in zip(commands, folders, strict=True):
         if (folder / "state.json").is_file() and read_state(folder).status == "finished":
             continue

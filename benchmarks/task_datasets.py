@@ -1,10 +1,11 @@
 """Published labelled data to measure fine-tuning on: in $BERTVIZ_LAB_DATA, or in shared/data beside the repository."""
 
 import json
+import lzma
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 #: Articles of SQuAD's half that are tested on; the first ones are trained on.
 _TEST_ARTICLES = 3
@@ -61,6 +62,11 @@ def folder() -> Path:
     """Where the data is."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     return Path(os.environ.get("BERTVIZ_LAB_DATA") or beside)
+
+
+def wiki2015() -> TextIO:
+    """The articles of Wikipedia of 2015: a paragraph a line, and an empty line between two articles."""
+    return lzma.open(folder() / "wiki2015" / "train.txt.xz", "rt", encoding="utf-8")
 
 
 def files(name: str, work: Path) -> dict[str, tuple[str, ...]]:

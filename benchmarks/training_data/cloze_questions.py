@@ -6,17 +6,16 @@ al. 2019). A small model learns from these within a few hundred steps to look fo
 the few thousand published questions alone it does not within many more.
 """
 
-import json
-import lzma
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.task_datasets import folder as data_folder
+from benchmarks.task_datasets import wiki2015
 from benchmarks.training_data.embedding_pairs import normal
-from benchmarks.training_data.unanswerable_questions import tested_passages
+from benchmarks.training_data.unanswerable_questions import tested_passages, write_articles
 from bertviz_lab.data.documents import split_sentences
 
 _QUESTIONS = 200_000
@@ -39,17 +38,12 @@ _KINDS = (
 )
 
 
-def write_cloze_questions(path: Path) -> int:
-    """Write questions about wiki2015 in the format of SQuAD 2.0; returns how many there are."""
-    articles = []
-    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz", "rt", encoding="utf-8") as lines:
-        for question in cloze_questions(lines, {normal(text) for text in tested_passages()}):
-            articles.append({"title": question["qas"][0]["id"], "paragraphs": [question]})
-            if len(articles) == _QUESTIONS:
-                break
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False, indent=0), encoding="utf-8")
-    return len(articles)
+def write_cloze_questions(path: Path) -> None:
+    """Write questions about wiki2015 in the format of SQuAD 2.0."""
+    with wiki2015() as lines:
+        asked = cloze_questions(lines, {normal(text) for text in tested_passages()})
+        articles = [{"title": q["qas"][0]["id"], "paragraphs": [q]} for q in islice(asked, _QUESTIONS)]
+    write_articles(path, articles)
 
 
 def cloze_questions(paragraphs: Iterable[str], tested: Iterable[str] = (), seed: int = 0) -> Iterator[dict[str, Any]]:

@@ -200,6 +200,5 @@ def _near_pairs(texts: Sequence[str], vectors_ND: NDArray[np.float32]) -> list[S
 
 
 def _write(path: Path, pairs: Iterable[ScoredPair]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     rows = ({"sentence1": a, "sentence2": b, "score": score} for a, b, score in pairs)
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.task_datasets import folder as data_folder
 from benchmarks.training_data.embedding_pairs import normal
-from benchmarks.training_data.held_out_sentences import held_out_sentences
+from benchmarks.training_data.held_out_sentences import held_out_sentences, write_rows
 from bertviz_lab.data.documents import split_sentences
 
 _SENTENCES = 240_000
@@ -23,7 +23,6 @@ _TESTED_FEWEST = 5  # words of a sentence that is looked for in the reviews; sho
 
 def write_film_reviews(path: Path) -> None:
     """Write all reviews as a text, with an empty line between two."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n\n".join(" ".join(sentences) for sentences, _ in _reviews()) + "\n", encoding="utf-8")
 
 
@@ -36,9 +35,7 @@ def write_review_sentences(path: Path) -> None:
         for sentence in sentences
         if _FEWEST <= len(sentence.split()) <= _MOST
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ["sentence\tlabel", *("\t".join(row) for row in random.Random(0).sample(rows, _SENTENCES))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_rows(path, random.Random(0).sample(rows, _SENTENCES))
 
 
 def _reviews() -> Iterator[tuple[list[str], str]]:

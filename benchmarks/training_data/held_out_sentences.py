@@ -7,7 +7,7 @@ and is predicted better than any sentence of the published sets. What is held ou
 import csv
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,12 +20,12 @@ _SHARED = 2  # words that a phrase may have and also stand elsewhere by chance
 
 def write_phrases(path: Path) -> None:
     """The phrases to train on."""
-    _write(path, _split()[0])
+    write_rows(path, _split()[0])
 
 
 def write_sentences(path: Path) -> None:
     """The held-out sentences."""
-    _write(path, _split()[1])
+    write_rows(path, _split()[1])
 
 
 def held_out_sentences() -> list[str]:
@@ -67,7 +67,7 @@ def _contains(text: str, phrase: str) -> bool:
     return f" {phrase} " in f" {text} "
 
 
-def _write(path: Path, rows: Sequence[list[str]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write_rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write sentences with their labels as a table."""
     lines = ["sentence\tlabel", *("\t".join(row) for row in rows)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

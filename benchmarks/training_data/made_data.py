@@ -1,13 +1,12 @@
 """Training data that is made out of published data beside a run: the words of a recipe that stand for it."""
 
-import lzma
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.task_datasets import folder as data_folder
+from benchmarks.task_datasets import wiki2015
 from benchmarks.training_data.cloze_questions import write_cloze_questions
 from benchmarks.training_data.embedding_pairs import write_held_out_pairs, write_near_pairs, write_scored_pairs
 from benchmarks.training_data.film_reviews import write_film_reviews, write_review_sentences
@@ -29,13 +28,13 @@ class MadeData:
 
     word: str  # of a recipe's command
     file: str
-    write: Callable[[Path], object]
+    write: Callable[[Path], None]
 
 
 def unpack_wiki2015(path: Path) -> None:
     """The articles of wiki2015 as a text."""
-    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz") as packed, path.open("wb") as text:
-        shutil.copyfileobj(packed, text)
+    with wiki2015() as packed, path.open("wb") as text:
+        shutil.copyfileobj(packed.buffer, text)
 
 
 MADE = (

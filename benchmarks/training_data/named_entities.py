@@ -29,8 +29,8 @@ _FEWEST, _MOST = 5, 60  # words of a sentence
 Labeled = list[tuple[str, str]]  # words, each with its tag (BIO)
 
 
-def write_silver_entities(path: Path) -> int:
-    """Write sentences of Wikipedia and of news with the teacher's labels as CoNLL lines; returns how many there are.
+def write_silver_entities(path: Path) -> None:
+    """Write sentences of Wikipedia and of news with the teacher's labels as CoNLL lines.
 
     Every third sentence without a name is kept.
     """
@@ -45,15 +45,15 @@ def write_silver_entities(path: Path) -> int:
         if _FEWEST <= len(sentence) <= _MOST and (named or draw.random() < 1 / 3):
             kept.append(sentence)
     draw.shuffle(kept)
-    return _write(path, kept)
+    _write(path, kept)
 
 
-def write_mixed_entities(path: Path) -> int:
+def write_mixed_entities(path: Path) -> None:
     """Write WNUT17's training posts, with its types as those of entities-mini, and the first silver sentences, which
-    lie beside; returns how many there are."""
+    lie beside."""
     posts = (data_folder() / "wnut17" / "wnut17train.conll").read_text(encoding="utf-8")
     silver = path.with_name("silver-entities.conll").read_text(encoding="utf-8").split("\n\n")[:_REPEATED]
-    return _write(path, [*_gold(posts), *([tuple(line.split("\t")) for line in s.splitlines()] for s in silver)])
+    _write(path, [*_gold(posts), *([tuple(line.split("\t")) for line in s.splitlines()] for s in silver)])
 
 
 def _gold(text: str) -> Iterator[Labeled]:
@@ -85,8 +85,6 @@ def _silver(texts: Iterable[str]) -> Iterator[Labeled]:
             yield [(token.text, tags[token.i]) for token in sentence if not token.is_space]
 
 
-def _write(path: Path, sentences: Iterable[Labeled]) -> int:
+def _write(path: Path, sentences: Iterable[Labeled]) -> None:
     blocks = ["".join(f"{word}\t{tag}\n" for word, tag in sentence) for sentence in sentences]
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(blocks), encoding="utf-8")
-    return len(blocks)

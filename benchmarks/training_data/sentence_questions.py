@@ -7,7 +7,6 @@ say. The passages are the paragraphs of wiki2015 that these sentences stand in, 
 """
 
 import json
-import lzma
 import random
 import re
 from collections import Counter, defaultdict
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.task_datasets import wiki2015
 from benchmarks.training_data.embedding_pairs import normal
 from benchmarks.training_data.unanswerable_questions import (
     PassageIndex,
@@ -59,8 +59,8 @@ def joined(tokens: Sequence[str]) -> _Sentence:
     return _Sentence(text, spans)
 
 
-def write_sentence_questions(path: Path) -> tuple[int, int]:
-    """Write QAMR's questions, each on its sentence and the neighbors. Returns as `write_articles`."""
+def write_sentence_questions(path: Path) -> None:
+    """Write QAMR's questions, each on its sentence and the neighbors."""
     lines = (data_folder() / "qamr" / "wiki-sentences.tsv").read_text(encoding="utf-8").splitlines()
     sentences = {name: joined(words.split()) for name, words in (line.split("\t") for line in lines)}
     articles: dict[str, list[str]] = defaultdict(list)
@@ -85,9 +85,7 @@ def write_sentence_questions(path: Path) -> tuple[int, int]:
             answer = {"text": passage[start:stop], "answer_start": start}
             questions.append({"id": f"{name} {len(questions)}", "question": question, "answers": [answer]})
         paragraphs.append({"context": passage, "qas": questions})
-    return write_articles(
-        path, [{"title": f"qamr {place}", "paragraphs": [part]} for place, part in enumerate(paragraphs)]
-    )
+    write_articles(path, [{"title": f"qamr {place}", "paragraphs": [part]} for place, part in enumerate(paragraphs)])
 
 
 def _questions_of_sentences() -> dict[str, dict[str, tuple[int, int]]]:
@@ -109,11 +107,8 @@ def _adjacent(places: Sequence[int]) -> bool:
     return bool(places) and places[-1] - places[0] == len(places) - 1
 
 
-def write_silver_questions(path: Path) -> tuple[int, int]:
-    """Write ReQA's questions with the answers that the model of stage 1, in `stage-1` next to `path`, predicts.
-
-    Returns as `write_articles`.
-    """
+def write_silver_questions(path: Path) -> None:
+    """Write ReQA's questions with the answers that the model of stage 1, in `stage-1` next to `path`, predicts."""
     pairs = json.loads((data_folder() / "reqa_squad" / "train.json").read_text(encoding="utf-8"))
     asked = list(zip(pairs["questions"], pairs["answers"], strict=True))
     held_out = {normal(question) for question in tested_questions()}
@@ -128,14 +123,14 @@ def write_silver_questions(path: Path) -> tuple[int, int]:
             answers = [{"text": answer, "answer_start": passage.index(question.passage) + start}]
             asks = [{"id": name, "question": question.question, "answers": answers}]
             articles.append({"title": name, "paragraphs": [{"context": passage, "qas": asks}]})
-    return write_articles(path, articles)
+    write_articles(path, articles)
 
 
 def passages_of(sentences: Sequence[str]) -> Iterator[str]:
     """Yield for each sentence its paragraph in wiki2015, or else the sentence among its nearest neighbors."""
     wanted = {normal(sentence)[:_SIGNATURE] for sentence in sentences}
     paragraphs: dict[str, tuple[list[str], int]] = {}
-    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz", "rt", encoding="utf-8") as lines:
+    with wiki2015() as lines:
         for line in lines:
             parts = split_sentences(line)
             for place, part in enumerate(parts):

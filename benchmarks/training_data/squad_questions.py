@@ -7,7 +7,6 @@ with their passage than with any other of Wikipedia. Where a model that was trai
 at the places given, it is the answer.
 """
 
-import lzma
 import math
 import re
 from collections import Counter, defaultdict
@@ -18,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.task_datasets import wiki2015
 from benchmarks.training_data.embedding_pairs import normal
 from benchmarks.training_data.sentence_questions import joined
 from benchmarks.training_data.unanswerable_questions import tested_passages, tested_questions, write_articles
@@ -62,10 +62,10 @@ class _Match(NamedTuple):
     unanswerable: dict[str, str]  # by their ids
 
 
-def write_squad_questions(path: Path) -> tuple[int, int]:
+def write_squad_questions(path: Path) -> None:
     """Write the questions whose passages are found, with the answers that the model of stage 2 confirms.
 
-    That model is in `stage-2` next to `path`. Returns as `write_articles`.
+    That model is in `stage-2` next to `path`.
     """
     matches = list(find_passages())
     placed = [(number, asked) for number, match in enumerate(matches) for asked in match.answerable]
@@ -86,7 +86,7 @@ def write_squad_questions(path: Path) -> tuple[int, int]:
         asked = [{**question, "is_impossible": not question["answers"]} for question in answers[number] + none]
         paragraph = {"context": match.passage, "qas": asked}
         articles.append({"title": f"squad2 {number}", "paragraphs": [paragraph]})
-    return write_articles(path, articles)
+    write_articles(path, articles)
 
 
 def confirmed(passage: str, asked: _Asked, candidates: Sequence[Answer]) -> Answer | None:
@@ -199,7 +199,7 @@ def _passages() -> tuple[list[int], list[str]]:
     passages = list(dict.fromkeys(_as_written(line.split("\t")[0]) for line in with_unansq))
     article = len(passages)
     articles = list(range(article))
-    with lzma.open(data_folder() / "wiki2015" / "train.txt.xz", "rt", encoding="utf-8") as lines:
+    with wiki2015() as lines:
         for line in map(str.strip, lines):
             article += not line
             if line.count(" ") >= _SHORTEST:

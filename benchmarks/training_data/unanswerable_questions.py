@@ -55,31 +55,25 @@ _NEGATED = 0.25  # share of the questions without such a word that are negated: 
 _MEASURED = "how "  # before a word that asks how much: its opposite asks the same
 
 
-def write_questions(path: Path, sources: Sequence[str] = SOURCES) -> tuple[int, int]:
-    """Write those of some sources in the format of SQuAD 2.0; returns how many have an answer and how many none."""
-    articles = [article for source in sources for article in with_unanswerable(_paragraphs(source), source)]
-    return write_articles(path, articles)
+def write_questions(path: Path, sources: Sequence[str] = SOURCES) -> None:
+    """Write those of some sources in the format of SQuAD 2.0."""
+    write_articles(path, [article for source in sources for article in with_unanswerable(_paragraphs(source), source)])
 
 
-def write_articles(path: Path, articles: Sequence[dict[str, Any]]) -> tuple[int, int]:
-    """Write articles in the format of SQuAD 2.0; return how many questions have an answer and how many have none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write_articles(path: Path, articles: Sequence[dict[str, Any]]) -> None:
+    """Write articles in the format of SQuAD 2.0."""
     path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
-    answered = [bool(q["answers"]) for article in articles for p in article["paragraphs"] for q in p["qas"]]
-    return answered.count(True), answered.count(False)
 
 
-def write_short_questions(path: Path) -> int:
-    """Write those with an answer, on some words around it, in the format of SQuAD; returns how many there are."""
+def write_short_questions(path: Path) -> None:
+    """Write those with an answer, on some words around it, in the format of SQuAD 2.0."""
     rng = random.Random(0)
     articles = []
     for source in SOURCES:
         for place, paragraph in enumerate(_paragraphs(source)):
             short = [around_answer(paragraph["context"], q, rng) for q in paragraph["qas"] if q["answers"]]
             articles.append({"title": f"{source} {place}", "paragraphs": short})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"version": "1.1", "data": articles}, ensure_ascii=False, indent=0), encoding="utf-8")
-    return sum(len(article["paragraphs"]) for article in articles)
+    write_articles(path, articles)
 
 
 def around_answer(passage: str, question: dict[str, Any], rng: random.Random) -> dict[str, Any]:

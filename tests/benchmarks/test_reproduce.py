@@ -210,7 +210,7 @@ def test_questions_of_sentences_have_the_answer_that_most_marked_in_a_passage(tm
     (tmp_path / "qamr" / "dev.tsv").write_text("\n".join(lines))
     (tmp_path / "qamr" / "test.tsv").write_text(of_tested + "What is cold and long?\t0 1 2\t1:0 1 2\t2:0 1 2")
     monkeypatch.setattr(sentence_questions, "tested_passages", lambda: ["A text of its own."])
-    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == (2, 0)
+    sentence_questions.write_sentence_questions(tmp_path / "questions.json")
     first, _ = json.loads((tmp_path / "questions.json").read_text())["data"]
     (passage,) = first["paragraphs"]
     assert passage["context"].startswith("Ada wrote notes. She didn't stop (in 1843). The river Cam")
@@ -218,7 +218,8 @@ def test_questions_of_sentences_have_the_answer_that_most_marked_in_a_passage(tm
     assert (answer["text"], answer["answer_start"]) == ("1843", passage["context"].index("1843"))
     scored = "It rained. The river Cam is cold and long in winter and not so long in summer. It froze."
     monkeypatch.setattr(sentence_questions, "tested_passages", lambda: [scored])
-    assert sentence_questions.write_sentence_questions(tmp_path / "questions.json") == (0, 0)
+    sentence_questions.write_sentence_questions(tmp_path / "questions.json")
+    assert json.loads((tmp_path / "questions.json").read_text())["data"] == []
 
 
 def test_a_sentence_stands_in_its_paragraph_or_among_the_nearest_others(tmp_path, monkeypatch) -> None:
