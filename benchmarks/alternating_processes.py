@@ -17,9 +17,10 @@ import torch
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import synchronize
-from benchmarks.hf_reference import Reference, dense
+from benchmarks.hf_reference import Reference
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.batches import BatchStream
+from bertviz_lab.data.loaders import masked_inputs
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, tune_malloc
@@ -135,12 +136,12 @@ def stepper(
         if side.keeps_memory:
             tune_malloc()
         reference = Reference(case.config(side.dropout), device, bf16=side.bf16)
-        ready = itertools.cycle([dense(batch) for batch in itertools.islice(stream, _READY)])
+        ready = itertools.cycle([(masked_inputs(b), b.real_tokens) for b in itertools.islice(stream, _READY)])
 
         def step() -> int:
-            batch = next(ready)
-            reference.step(batch)
-            return batch.real_tokens
+            inputs, real_tokens = next(ready)
+            reference.step(inputs)
+            return real_tokens
 
     else:
         config = case.config(side.dropout)

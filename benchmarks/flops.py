@@ -1,9 +1,9 @@
 """The arithmetic that a training step cannot do without, and the most of it that the machine does in a second."""
 
-import time
 from dataclasses import dataclass
 
 import torch
+from torch.utils.benchmark import Timer
 
 from bertviz_lab.config import BertConfig
 
@@ -58,19 +58,10 @@ def matmul_speed(
     """Operations a second of (rows, inner) x (inner, columns), with nothing else to do."""
     x = torch.randn(rows, inner, device=device, dtype=dtype)
     w = torch.randn(columns, inner, device=device, dtype=dtype)
-    done, start = 0, 0.0
+    names = {"linear": torch.nn.functional.linear, "x": x, "w": w}
+    timer = Timer("linear(x, w)", globals=names, num_threads=torch.get_num_threads())
     with torch.inference_mode():
-        while True:
-            torch.nn.functional.linear(x, w)
-            done += 1
-            if done == 3:  # the first calls prepare kernels
-                synchronize(device)
-                start = time.perf_counter()
-            elif done > 3 and done % 4 == 0:
-                synchronize(device)  # the clock must not run ahead of the work
-            if done > 3 and time.perf_counter() - start > seconds:
-                synchronize(device)
-                return (done - 3) * 2 * rows * inner * columns / (time.perf_counter() - start)
+        return 2 * rows * inner * columns / timer.blocked_autorange(min_run_time=seconds).mean
 
 
 def synchronize(device: torch.device) -> None:

@@ -33,7 +33,6 @@ from torch import nn
 
 from benchmarks.corpus import Text, find_text, learnt_tokenizer, tokenized, tokenizer_folder
 from benchmarks.curves import compare, table
-from benchmarks.hf_reference import huggingface_config
 from benchmarks.machine import RESULTS, arguments, machine, report, slug
 from bertviz_lab.config import IGNORE_INDEX, BertConfig, PretrainConfig
 from bertviz_lab.config.cores import available_cores
@@ -118,7 +117,7 @@ def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: 
         precision = "bf16" if device.type == "cuda" or cpu_multiplies_bf16() else "fp32"
     hardware = Hardware(device, precision, torch.get_num_threads())
     torch.manual_seed(seed)
-    model = transformers.BertForMaskedLM(huggingface_config(config)).train()
+    model = transformers.BertForMaskedLM(transformers.BertConfig.from_dict(config.to_dict())).train()
     nn.Module.to(model, hardware.device)
     decayed: list[nn.Parameter] = []
     plain: list[nn.Parameter] = []

@@ -20,7 +20,7 @@ from bertviz_lab.data.batches import Batch
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.documents import split_sentences
 from bertviz_lab.data.examples import LabelledText
-from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
 from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
 from bertviz_lab.tokenization import Tokenizer
@@ -44,14 +44,7 @@ class MLMBatches:
         data, epoch = self.data, self.epoch
         self.epoch += 1
         for number, rows in enumerate(data.epoch(epoch)):
-            batch = data.batch_at(rows, epoch, number)
-            used = batch.labels != IGNORE_INDEX
-            labels = torch.full_like(batch.input_ids, IGNORE_INDEX)  # of every token, not of masked positions
-            labels[used.nonzero(as_tuple=True)[0], batch.masked_positions[used]] = batch.labels[used]
-            inputs = _model_inputs(batch, labels)
-            if batch.next_sentence_label is not None:
-                inputs["next_sentence_label"] = batch.next_sentence_label
-            yield inputs
+            yield masked_inputs(data.batch_at(rows, epoch, number))
 
 
 @dataclass
@@ -178,6 +171,17 @@ def write_rows(
 def _require_equal_numbers(texts: Sequence[Any], labels: Sequence[Any]) -> None:
     if len(texts) != len(labels):
         raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label for each text.")
+
+
+def masked_inputs(batch: PretrainingBatch) -> ModelInputs:
+    """Return a batch of pretraining as `transformers` has it: with a label of every token, not of masked positions."""
+    used = batch.labels != IGNORE_INDEX
+    labels = torch.full_like(batch.input_ids, IGNORE_INDEX)
+    labels[used.nonzero(as_tuple=True)[0], batch.masked_positions[used]] = batch.labels[used]
+    inputs = _model_inputs(batch, labels)
+    if batch.next_sentence_label is not None:
+        inputs["next_sentence_label"] = batch.next_sentence_label
+    return inputs
 
 
 def _model_inputs(batch: Batch, labels: Tensor) -> ModelInputs:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchmarks.curves import compare
-from benchmarks.hf_reference import Reference, dense
+from benchmarks.hf_reference import Reference
 from benchmarks.machine import RESULTS, machine, report, slug
 from benchmarks.recipe_sweep import as_json
 from benchmarks.recipes.scores import masked_passages
@@ -20,6 +20,7 @@ from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from benchmarks.results_page import PAGE, page
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import BertConfig
+from bertviz_lab.data.loaders import masked_inputs
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.model.weights import load_state
@@ -103,7 +104,7 @@ BATCH = PretrainingBatch(
 
 def test_both_sides_are_given_the_same_work() -> None:
     reference = Reference(CONFIG, torch.device("cpu"), bf16=False)
-    theirs = reference.model(**dense(BATCH).inputs).loss
+    theirs = reference.model(**masked_inputs(BATCH)).loss
     ours = BertForPreTraining(CONFIG)
     assert not load_state(ours, reference.model.state_dict()).missing
     out = ours(
