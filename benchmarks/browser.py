@@ -2,9 +2,10 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+from playwright import async_api
 from playwright.sync_api import Browser, sync_playwright
 
 from bertviz_lab.ui.app import build, launch_options
@@ -35,4 +36,14 @@ def served(session: AppState) -> Iterator[str]:
 def chromium() -> Iterator[Browser]:
     """A browser, closed in the end."""
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=find(), args=list(FLAGS)) as found:
+        yield found
+
+
+@contextlib.asynccontextmanager
+async def async_chromium() -> AsyncIterator[async_api.Browser]:
+    """The same for coroutines."""
+    async with (
+        async_api.async_playwright() as playwright,
+        await playwright.chromium.launch(executable_path=find(), args=list(FLAGS)) as found,
+    ):
         yield found

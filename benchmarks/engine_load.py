@@ -12,15 +12,13 @@ from collections import Counter
 from typing import Any
 
 import httpx
-from playwright.async_api import Page, Request, async_playwright
+from playwright.async_api import Page, Request
 
-from benchmarks.browser import TIMING
+from benchmarks.browser import TIMING, async_chromium
 from benchmarks.faulty_server import Server
 from benchmarks.load import percentiles
 from benchmarks.machine import arguments, markdown, report
 from bertviz_lab.ui.server import assets
-from tests.browser import FLAGS
-from tests.get_browser import find
 
 _PAUSE = 4.0  # seconds between two texts of a visitor
 _EXPORT_SECONDS = 900.0  # of all shipped models, one after the other
@@ -86,8 +84,7 @@ async def measure(server: Server, visitors: int, seconds: float) -> dict[str, An
         await asyncio.sleep(15)
     asked: Counter[str] = Counter()
     painted, opened, during = [list[float]() for _ in range(3)]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
+    async with async_chromium() as browser:
         pages = []
         began, work = time.monotonic(), server.seconds_of_work()
         for _ in range(visitors):
@@ -105,7 +102,6 @@ async def measure(server: Server, visitors: int, seconds: float) -> dict[str, An
             for number, page in enumerate(pages):
                 tasks.create_task(attend(page, number, began + seconds, painted))
         asking = (server.seconds_of_work() - work) / (time.monotonic() - began)
-        await browser.close()
     return {
         "visitors": visitors,
         "seconds": seconds,
@@ -143,12 +139,9 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=60, help="of asking")
     options = parser.parse_args()
-    server = Server(faulty=False, options=("--browser-engine", "on"))
-    try:
+    with Server(faulty=False, options=("--browser-engine", "on")) as server:
         server.start()
         report("engine_load", asyncio.run(measure(server, options.visitors, options.seconds)), table)
-    finally:
-        server.remove()
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ _START_SECONDS = 120.0
 
 
 class Server:
-    """A shared page in a process, its runs on a small file system where this user may mount one."""
+    """A shared page in a process, its runs on a small file system where this user may mount one. Use in a `with`."""
 
     def __init__(self, *, faulty: bool, options: tuple[str, ...] = ()) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="bertviz-load-"))
@@ -47,6 +47,9 @@ class Server:
     def faults(self) -> dict[str, bool]:
         """Which of the faults that need something of the machine can be made here."""
         return {"full disk": self._mounted, "clock set back": bool(self._shim)}
+
+    def __enter__(self) -> "Server":
+        return self
 
     def start(self) -> None:
         """Start, and wait until the page answers. Raises `RuntimeError` where it does not."""
@@ -113,13 +116,17 @@ class Server:
         """What the server has written."""
         return (self.home / "server.log").read_text(encoding="utf-8", errors="replace")
 
+    def tracebacks(self) -> int:
+        """How many there are in what it has written."""
+        return self.log().count("Traceback (most recent call last)")
+
     def files_left(self) -> dict[str, int]:
         """Files that nobody deleted: in the temporary folder, and among the runs."""
         temporary = sum(path.is_file() for path in self.temporary.rglob("*"))
         runs = sum(path.is_dir() and (path / "config.json").is_file() for path in self.runs.iterdir())
         return {"temporary files": temporary, "runs": runs}
 
-    def remove(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop, and leave nothing behind."""
         self.stop()
         if self._mounted:

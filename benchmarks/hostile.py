@@ -16,14 +16,12 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-from playwright.async_api import async_playwright
 
+from benchmarks.browser import async_chromium
 from benchmarks.faulty_server import Server
 from benchmarks.hostile_inputs import HEADERS, MODELS, PATHS, QUESTIONS, SCRIPTS, TEXTS, VALUES, files
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.visitor import PageError, Visitor
-from tests.browser import FLAGS
-from tests.get_browser import find
 
 _PATIENCE = 5.0  # seconds for an answer to a request that promises more than it holds
 _JSON = {"Content-Type": "application/json"}
@@ -169,18 +167,14 @@ class Neighbour:
 
 async def scripts_that_run(address: str) -> int:
     """In how many of some pages, opened by a link with a script in its texts, it runs."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
-        try:
-            page, ran = await browser.new_page(), 0
-            for script in SCRIPTS:
-                await page.goto(f"{address}?text_a={quote(script)}&text_b={quote(script)}&model={quote(script)}")
-                await page.locator("#text-a").wait_for(timeout=60_000)
-                await page.wait_for_timeout(1500)
-                ran += bool(await page.evaluate("() => window.attacked === 1"))
-            return ran
-        finally:
-            await browser.close()
+    async with async_chromium() as browser:
+        page, ran = await browser.new_page(), 0
+        for script in SCRIPTS:
+            await page.goto(f"{address}?text_a={quote(script)}&text_b={quote(script)}&model={quote(script)}")
+            await page.locator("#text-a").wait_for(timeout=60_000)
+            await page.wait_for_timeout(1500)
+            ran += bool(await page.evaluate("() => window.attacked === 1"))
+        return ran
 
 
 async def attack(server: Server, groups: tuple[str, ...], browser: bool) -> dict[str, Any]:
@@ -228,16 +222,12 @@ GROUPS = ("texts", "questions", "models", "links", "headers", "bodies", "uploads
 
 def measure(groups: tuple[str, ...] = GROUPS, *, browser: bool = True) -> dict[str, Any]:
     """Serve a shared page, attack it, and read its log."""
-    server = Server(faulty=False, options=("--browser-engine", "off"))
-    try:
+    with Server(faulty=False, options=("--browser-engine", "off")) as server:
         server.start()
         result = asyncio.run(attack(server, groups, browser))
         server.stop()
-        log = server.log()
         attacked = any(Path(place).exists() for place in ("attacked", "attacked.txt", server.home / "attacked.txt"))
-        return result | {"tracebacks": log.count("Traceback (most recent call last)"), "escaped": attacked}
-    finally:
-        server.remove()
+        return result | {"tracebacks": server.tracebacks(), "escaped": attacked}
 
 
 def table(result: dict[str, Any]) -> str:

@@ -19,14 +19,11 @@ from typing import Any
 
 import httpx
 import numpy as np
-from playwright.async_api import async_playwright
 
-from benchmarks.browser import TIMING
+from benchmarks.browser import TIMING, async_chromium
 from benchmarks.faulty_server import Server
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.visitor import PageError, Visitor
-from tests.browser import FLAGS
-from tests.get_browser import find
 
 _PAUSE = (2.0, 5.0)  # seconds between two questions
 _ADJECTIVES = ("old", "small", "great", "new", "young", "first", "last", "long")
@@ -264,24 +261,20 @@ async def watch_memory(server: Server, samples: list[tuple[float, int]]) -> None
 
 async def browse(address: str, count: int, seconds: float, longest: list[float]) -> None:
     """Real browsers among the visitors: how long each page was frozen at the longest, in milliseconds."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
-        try:
-            pages = [await (await browser.new_context()).new_page() for _ in range(count)]
-            for page in pages:
-                await page.goto(address)
-                await page.locator("#text-a").wait_for(timeout=60_000)
-                await page.evaluate(TIMING, ["pauses", None])
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
-                for number, page in enumerate(pages):
-                    words = f"The {random.choice(_ADJECTIVES)} {random.choice(_NOUNS)} was a [MASK] number {number}."
-                    await page.locator("#text-a").fill(words)
-                    await page.locator("#text-a").press("Enter")
-                await asyncio.sleep(4)
-            longest += [await page.evaluate("() => window.longest") for page in pages]
-        finally:
-            await browser.close()
+    async with async_chromium() as browser:
+        pages = [await (await browser.new_context()).new_page() for _ in range(count)]
+        for page in pages:
+            await page.goto(address)
+            await page.locator("#text-a").wait_for(timeout=60_000)
+            await page.evaluate(TIMING, ["pauses", None])
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for number, page in enumerate(pages):
+                words = f"The {random.choice(_ADJECTIVES)} {random.choice(_NOUNS)} was a [MASK] number {number}."
+                await page.locator("#text-a").fill(words)
+                await page.locator("#text-a").press("Enter")
+            await asyncio.sleep(4)
+        longest += [await page.evaluate("() => window.longest") for page in pages]
 
 
 async def attend(
@@ -343,15 +336,11 @@ def measure(
     count: int, minutes: float, *, faults: bool = False, browsers: int = 0, run_seconds: int = 60
 ) -> dict[str, Any]:
     """Serve, attend, and look at what is left."""
-    server = Server(faulty=faults, options=("--runs-per-visitor", "5", "--browser-engine", "off"))
-    try:
+    with Server(faulty=faults, options=("--runs-per-visitor", "5", "--browser-engine", "off")) as server:
         server.start()
         result = asyncio.run(attend(server, count, minutes, faults, browsers, run_seconds))
         server.stop()
-        result |= {"left": server.files_left(), "tracebacks": server.log().count("Traceback (most recent call last)")}
-        return result
-    finally:
-        server.remove()
+        return result | {"left": server.files_left(), "tracebacks": server.tracebacks()}
 
 
 def table(result: dict[str, Any]) -> str:
