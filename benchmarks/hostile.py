@@ -161,7 +161,7 @@ class Neighbour:
             sent = {"model": "wiki-tiny", "text_a": "The king of [MASK] was old.", "text_b": "", "top_k": 5, "word": ""}
             answer = await self.visitor.ask("predictions", "mlm", **sent)
             self.seconds.append(time.monotonic() - began)
-            self.wrong += [column["token"] for column in answer["columns"]][1:4] != ["the", "king", "of"]
+            self.wrong += answer["encoding"]["tokens"][1:4] != ["the", "king", "of"]
             await asyncio.sleep(1)
 
 

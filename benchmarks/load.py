@@ -114,12 +114,12 @@ class Participant:
         asked = {"model": random.choice(_MODELS), "text_a": self.text(), "text_b": "", "top_k": 5, "word": ""}
         async with self.record.timed("fill-mask"):
             answer = await self.visitor.ask("predictions", "mlm", **asked)
-            self._check_tokens([column["token"] for column in answer["columns"]])
+            self._check_tokens(answer["encoding"]["tokens"])
 
     async def _next_sentence(self) -> None:
         async with self.record.timed("next sentence"):
             answer = await self.visitor.ask("predictions", "nsp", model="wiki-mini", **self.pair)
-            self.record.check(abs(answer["table"]["rows"][0][1] - self.expected_next) < 1e-3)
+            self.record.check(abs(answer["is_next"] - self.expected_next) < 1e-3)
 
     async def _attention(self) -> None:
         asked = {"model": random.choice(_MODELS), "text_a": self.text(), "text_b": ""}
@@ -133,7 +133,7 @@ class Participant:
             answer = await self.visitor.ask(
                 "attribution", "attribution", position=None, choice="", contrast="", **asked
             )
-            self._check_tokens([column["token"] for column in json.loads(answer["tokens"])["columns"]])
+            self._check_tokens(json.loads(answer["tokens"])["encoding"]["tokens"])
 
     async def _scrubber(self) -> None:
         text, opening = f"{self.name} sat on the [MASK].", {"steps": ()}
@@ -179,7 +179,7 @@ class Participant:
         while True:
             now: dict[str, Any] | None = {"status": "unknown"}
             async with self.record.timed("run strip"):
-                now = await self.visitor.ask("runs", "glance", run_id=run_id)
+                now = (await self.visitor.ask("runs", "glances", runs=[run_id]))[run_id]
             if now is None:
                 self.record.runs_lost += 1
                 return
