@@ -20,7 +20,7 @@ from benchmarks import cost_cases
 from benchmarks.alternating_processes import SIDES, environment
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import useful_flops
-from benchmarks.machine import arguments, markdown, report, spread
+from benchmarks.machine import arguments, in_process, markdown, report, spread
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.cores import available_cores
 
@@ -36,13 +36,6 @@ _COMPARED = ("lab", "hf fp32", "hf bf16")
 _AGREES = 0.2  # of a forecast with its run
 
 
-def in_process(case: str, *values: Any, surroundings: dict[str, str] | None = None) -> dict[str, Any]:
-    """What a function of `cost_cases.py` returns, from a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.cost", "--case", json.dumps([case, *values])]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | (surroundings or {}))
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def steps(rounds: int, seconds: float) -> list[dict[str, Any]]:
     """Each side in turn at each shape: the fastest of the rounds, and the highest peak of memory."""
     shapes = []
@@ -51,10 +44,8 @@ def steps(rounds: int, seconds: float) -> list[dict[str, Any]]:
         tries: dict[str, list[dict[str, Any]]] = {side: [] for side in _COMPARED}
         for _ in range(rounds):
             for side in _COMPARED:
-                step = in_process(
-                    "training_step", side, preset, vocab_size, seq_len, seconds, surroundings=environment(SIDES[side])
-                )
-                tries[side].append(step)
+                values = ("training_step", side, preset, vocab_size, seq_len, seconds)
+                tries[side].append(in_process("cost", values, environment(SIDES[side])))
         sides = {
             side: {
                 "microseconds": min(step["microseconds"] for step in measured),
@@ -83,7 +74,7 @@ def several_processes(processes: int, threads: int, seconds: float) -> float:
 
 def measure(rounds: int, seconds: float) -> dict[str, Any]:
     """Everything, in rounds, so that a slow minute of the machine falls on all alike."""
-    texts = [{"megabytes_of_text": size, **in_process("preparation", size)} for size in TEXTS]
+    texts = [{"megabytes_of_text": size, **in_process("cost", ("preparation", size))} for size in TEXTS]
     shapes = steps(rounds, seconds)
     speeds: dict[tuple[int, int], list[float]] = {shape: [] for shape in PROCESSES}
     forecasts: dict[tuple[str, int], list[dict[str, Any]]] = {shape: [] for shape in FORECASTS}
@@ -91,8 +82,8 @@ def measure(rounds: int, seconds: float) -> dict[str, Any]:
         for processes, threads in PROCESSES:
             speeds[processes, threads].append(several_processes(processes, threads, 5 * seconds))
         for preset, batch_size in FORECASTS:
-            forecast = in_process("forecast_and_run", preset, batch_size, 5 * seconds)
-            forecasts[preset, batch_size].append(forecast)
+            values = ("forecast_and_run", preset, batch_size, 5 * seconds)
+            forecasts[preset, batch_size].append(in_process("cost", values))
     return {
         "shapes": shapes,
         "texts": texts,
@@ -205,7 +196,9 @@ def _forecasts_table(result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--case", help="one measurement in this process, as JSON")
+    parser.add_argument(
+        "--case", help="a function of cost_cases.py to call in this process, and its arguments, as JSON"
+    )
     parser.add_argument("--quick", action="store_true", help="half a second each: to see that it runs")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is tried")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of a try; a whole run takes five times that")

@@ -2,16 +2,13 @@
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import find_text
-from benchmarks.machine import arguments, markdown, peak_memory, report, spread
+from benchmarks.machine import arguments, in_process, markdown, peak_memory, report, spread
 
 COPIES = (1, 2, 4)  # of the text, one after another
 
@@ -52,10 +49,9 @@ def run(text: str, folder: str) -> dict[str, float]:
 def measure(text: Path, folder: Path) -> dict[str, float]:
     """The same in a process of its own, with the seconds that it took from its start on."""
     began = time.perf_counter()
-    command = [sys.executable, "-m", "benchmarks.data_path", "--case", json.dumps([str(text), str(folder)])]
-    environment = os.environ | {"BERTVIZ_LAB_CACHE": str(folder.parent / "cache")}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return json.loads(done.stdout) | {"process_seconds": time.perf_counter() - began}
+    environment = {"BERTVIZ_LAB_CACHE": str(folder.parent / "cache")}
+    found = in_process("data_path", (str(text), str(folder)), environment)
+    return found | {"process_seconds": time.perf_counter() - began}
 
 
 def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:

@@ -13,11 +13,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import arguments, markdown, report
+from benchmarks.machine import arguments, markdown, mean_and_deviation, report
 from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.config import SHIPPED
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
@@ -87,7 +86,7 @@ def table(result: dict[str, Any]) -> str:
             f"{found['tokens'] / 1e6:.1f}M",
             f"{statistics.fmean(found['mlm_loss']):.3f}",
             f"{statistics.fmean(found['mlm_accuracy']):.1%}",
-            _spread(found["sst2_accuracy"]),
+            mean_and_deviation(found["sst2_accuracy"]),
         ]
         for name, found in students.items()
     )
@@ -99,12 +98,6 @@ def table(result: dict[str, Any]) -> str:
     )
     header = ["student", "steps", "tokens", "MLM loss", "MLM accuracy", "SST-2 dev accuracy"]
     return f"{about}\n\n{markdown(header, rows)}"
-
-
-def _spread(values: Sequence[float]) -> str:
-    """Mean and, of several, the standard deviation, in hundredths."""
-    mean = f"{100 * statistics.fmean(values):.1f}"
-    return f"{mean} ± {100 * statistics.stdev(values):.1f}" if len(values) > 1 else mean
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ on both sides.
 """
 
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,8 +16,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import arguments, markdown, report, spread
+from benchmarks.machine import arguments, markdown, mean_and_deviation, report, spread
 from benchmarks.task_datasets import folder
+from bertviz_lab.config import SHIPPED
 
 SIDES = ("lab", "lab, 32 bits", "Trainer", "Trainer, padded to 128")
 SEEDS = (0, 1, 2)
@@ -172,13 +172,13 @@ def measure(model: str, most: int) -> dict[str, Any]:
 def table(result: dict[str, Any]) -> str:
     found = []
     for side, values in result["sides"].items():
-        times, scores = values["times"], values["accuracy"]
+        times = values["times"]
         found.append(
             [
                 side,
                 f"{values['seconds']['median']:.1f}",
                 f"{times['median']:.2f} ({times['min']:.2f} to {times['max']:.2f})",
-                f"{100 * statistics.fmean(scores):.1f} ± {100 * statistics.stdev(scores):.1f}",
+                mean_and_deviation(values["accuracy"]),
             ]
         )
     head = f"{result['model']}, {result['examples']:,} examples, {result['epochs']} epochs"
@@ -187,7 +187,7 @@ def table(result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--model", default=str(Path(__file__).resolve().parents[1] / "checkpoints" / "wiki-tiny"))
+    parser.add_argument("--model", default=str(SHIPPED / "wiki-tiny"))
     parser.add_argument("--examples", type=int, default=12_000)
     parser.add_argument("--side", choices=SIDES)
     parser.add_argument("--seed", type=int, default=0)

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from benchmarks.machine import arguments, kept_tasks, machine, markdown, report
+from benchmarks.machine import arguments, kept_tasks, machine, markdown, mean_and_deviation, report
 from benchmarks.task_datasets import TASKS, files, folder
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.examples import LabelledText
@@ -118,16 +118,16 @@ def table(result: dict[str, Any]) -> str:
 def _rows(tasks: dict[str, Any], columns: Sequence[str]) -> Iterator[list[str]]:
     for name, seeds in tasks.items():
         runs = list(seeds.values())
-        values = [[100 * run[column] for run in runs if column in run] for column in columns]
+        values = [[run[column] for run in runs if column in run] for column in columns]
         more = statistics.fmean(run["check_seconds"] / run["seconds"] for run in runs)
         flipped = f"{statistics.fmean(run['flipped'] for run in runs):,.0f}"
-        yield [TASKS[name].title, str(len(runs)), flipped, *map(_mean, values), f"{more:.0%}"]
-
-
-def _mean(values: Sequence[float]) -> str:
-    """Mean and, of several, standard deviation."""
-    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.1f}{spread}" if values else "–"
+        yield [
+            TASKS[name].title,
+            str(len(runs)),
+            flipped,
+            *(mean_and_deviation(of) if of else "–" for of in values),
+            f"{more:.0%}",
+        ]
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -100,6 +100,14 @@ def run_and_watch(command: Sequence[str]) -> int:
     return peak
 
 
+def in_process(benchmark: str, case: Sequence[Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What a benchmark prints, as JSON, where its command line has a `--case`, in a process of its own."""
+    command = [sys.executable, "-m", f"benchmarks.{benchmark}", "--case", json.dumps(case)]
+    surroundings = os.environ | (environment or {})
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def _peak_of(process: str) -> int:
     """Return the peak of a process by its number, 0 where it has just ended."""
     lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
@@ -109,6 +117,21 @@ def _peak_of(process: str) -> int:
 def spread(values: Sequence[float]) -> dict[str, float]:
     """The smallest, the middle and the largest of some measurements."""
     return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
+def mean_and_deviation(shares: Sequence[float]) -> str:
+    """The mean and, of several, the standard deviation, in hundredths."""
+    mean = f"{100 * statistics.fmean(shares):.1f}"
+    return f"{mean} ± {100 * statistics.stdev(shares):.1f}" if len(shares) > 1 else mean
+
+
+def beside_goals(unit: str, spreads: Mapping[str, Mapping[str, float]], goals: Mapping[str, float]) -> str:
+    """A table of what `spread` returns, by names, with the goals that some of these have."""
+    rows = [
+        [name, *(f"{at[key]:,.3g}" for key in ("min", "median", "max")), f"{goals[name]:,}" if name in goals else ""]
+        for name, at in spreads.items()
+    ]
+    return markdown([unit, "min", "median", "max", "goal"], rows)
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -1,14 +1,12 @@
 """Peak memory of a run, beside the estimate made before it starts; one process per shape."""
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import find_text, learnt_tokenizer
-from benchmarks.machine import arguments, markdown, peak_memory, report, spread
+from benchmarks.machine import arguments, in_process, markdown, peak_memory, report, spread
 from benchmarks.task_datasets import TASKS, files
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.training.finetuning.finetune import finetune
@@ -97,9 +95,7 @@ def compared(peak: int, needed: MemoryEstimate) -> dict[str, float]:
 
 def measure(of: int | str, changes: dict[str, Any]) -> dict[str, Any]:
     """A case in a process of its own: of a vocabulary of this size, or of a task."""
-    command = [sys.executable, "-m", "benchmarks.memory", "--case", json.dumps([of, changes])]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {"of": of, "settings": changes, **json.loads(done.stdout)}
+    return {"of": of, "settings": changes, **in_process("memory", (of, changes))}
 
 
 def table(body: dict[str, Any]) -> str:

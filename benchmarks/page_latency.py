@@ -21,8 +21,17 @@ import torch
 from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSize
 
 from benchmarks.browser import TIMING, chromium, served
-from benchmarks.machine import RESULTS, arguments, markdown, report, spread
-from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
+from benchmarks.machine import RESULTS, arguments, beside_goals, markdown, report, spread
+from bertviz_lab import (
+    BertConfig,
+    BertForPreTraining,
+    Checkpoint,
+    Tokenizer,
+    interpret,
+    load_checkpoint,
+    save_checkpoint,
+    show,
+)
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_text
@@ -185,7 +194,7 @@ def beside_bertviz(context: BrowserContext, folder: Path, rounds: int) -> list[d
         route.fulfill(path=Path(scripts) / route.request.url.rsplit("/", 1)[1])
 
     context.route("**/cdnjs.cloudflare.com/**", script)
-    checkpoint = interpret_checkpoint(folder)
+    checkpoint = load_checkpoint(folder / "base")
     found = []
     for tokens, most in _BERTVIZ_TOKENS.items():
         trace = interpret.trace_text(checkpoint, text_of(tokens))
@@ -206,13 +215,6 @@ def beside_bertviz(context: BrowserContext, folder: Path, rounds: int) -> list[d
                 {"view": name, "tokens": tokens, "megabytes": len(body.encode()) / 1e6, "painted": spread(times[name])}
             )
     return found
-
-
-def interpret_checkpoint(folder: Path) -> Checkpoint:
-    """The base-size model of this measurement."""
-    from bertviz_lab import load_checkpoint
-
-    return load_checkpoint(folder / "base")
 
 
 def _opened(page: Page, folder: Path, body: str, tokens: int | None) -> float:
@@ -238,11 +240,7 @@ def _opened(page: Page, folder: Path, body: str, tokens: int | None) -> float:
 
 def table(result: dict[str, Any]) -> str:
     """Times beside their goals, and the two libraries' pages."""
-    rows = [
-        [name, *(f"{at[key]:,.3g}" for key in ("min", "median", "max")), f"{GOALS[name]:,}" if name in GOALS else ""]
-        for name, at in result["times"].items()
-    ]
-    parts = [markdown(["milliseconds", "min", "median", "max", "goal"], rows)]
+    parts = [beside_goals("milliseconds", result["times"], GOALS)]
     if result["bertviz"]:
         pages = [
             [

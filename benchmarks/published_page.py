@@ -14,7 +14,7 @@ import psutil
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks.browser import TIMING, chromium
-from benchmarks.machine import arguments, markdown, report, spread
+from benchmarks.machine import arguments, beside_goals, report, spread
 from bertviz_lab.browser.site import publish
 from tests.published import served
 
@@ -116,11 +116,7 @@ def measure(browser: Browser, folder: Path, rounds: int) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     """Figures beside their goals."""
-    rows = [
-        [name, *(f"{at[key]:,.3g}" for key in ("min", "median", "max")), f"{GOALS[name]:,}" if name in GOALS else ""]
-        for name, at in result["figures"].items()
-    ]
-    return markdown(["milliseconds unless named", "min", "median", "max", "goal"], rows)
+    return beside_goals("milliseconds unless named", result["figures"], GOALS)
 
 
 def main() -> None:

@@ -7,14 +7,13 @@ kept of the same model: `python -m benchmarks.task_scores --only trec mrpc --kee
 """
 
 import json
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import arguments, kept_tasks, machine, markdown, report
+from benchmarks.machine import arguments, kept_tasks, machine, markdown, mean_and_deviation, report
 from benchmarks.task_datasets import TASKS, files, folder
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
@@ -76,8 +75,8 @@ def _rows(tasks: dict[str, Any]) -> Iterable[list[str]]:
                 scored["title"] if first else "",
                 _counts(scored) if first else "",
                 metric.replace("_", " "),
-                _mean(scored["pretrained"][metric]),
-                _mean(scored["random"][metric]),
+                mean_and_deviation(scored["pretrained"][metric]),
+                mean_and_deviation(scored["random"][metric]),
                 "" if guess is None else f"{100 * guess:.1f}",
                 scored["commit"] if first else "",
             ]
@@ -87,11 +86,6 @@ def _counts(scored: dict[str, Any]) -> str:
     """Examples that are trained on, and those that are scored."""
     examples = scored["examples"]
     return f"{examples['train']:,} / {examples['test']:,}"
-
-
-def _mean(values: list[float]) -> str:
-    """Mean and standard deviation in hundredths."""
-    return f"{100 * statistics.fmean(values):.1f} ± {100 * statistics.stdev(values):.1f}"
 
 
 def main() -> None:
