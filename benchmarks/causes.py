@@ -25,23 +25,8 @@ from bertviz_lab.interpret.inputs import ModelInputs
 KINDS = ("colour_copy", "agreement", "agreement_distractor", "pronoun")
 DIRECTIONS: tuple[Direction, ...] = ("denoising", "noising")
 _NOUNS = (
-    *(
-        "car",
-        "tree",
-        "house",
-        "boy",
-        "book",
-        "door",
-        "dog",
-        "king",
-        "road",
-        "river",
-        "school",
-        "bridge",
-        "song",
-        "star",
-    ),
-    *("bird", "horse", "girl", "tower", "game", "ship"),
+    *"car tree house boy book door dog king road river school bridge song star".split(),
+    *"bird horse girl tower game ship".split(),
 )
 _PREPOSITIONS = ("near", "behind", "with")
 

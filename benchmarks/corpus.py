@@ -1,7 +1,6 @@
 """The text that trainings are measured on: an encyclopaedia where it is at hand, else text made up for the purpose."""
 
 import contextlib
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.documents import Document
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
@@ -30,8 +30,7 @@ class Text:
 
 def find_text() -> Text:
     """`wiki_en` in $BERTVIZ_LAB_DATA or beside the repository, else a made-up text of 20 MB."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("BERTVIZ_LAB_DATA") or beside) / "wiki_en"
+    folder = data_folder() / "wiki_en"
     if (folder / "train.txt").is_file():
         return Text("wiki_en", folder / "train.txt", folder / "valid.txt")
     folder = cache() / "made-up"

@@ -22,7 +22,7 @@ import torch
 
 from benchmarks.machine import arguments, markdown, peak_memory, report
 from bertviz_lab import Checkpoint, interpret, load_checkpoint
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.samples.tiny_town import stories
 from bertviz_lab.data.samples.tiny_town.world import PETS, THINGS, TOOL_HOMES, TROUBLES
 from bertviz_lab.interpret.corpora.training_influence import CANDIDATES
@@ -30,7 +30,7 @@ from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.training_text import TrainingText, read_training_text, without_sentences
 
-TOWN = Path(__file__).parents[1] / "checkpoints" / "tiny-town"
+TOWN = SHIPPED / "tiny-town"
 _LEARNING_RATE = 2e-3  # five times that of a run that continues: a few hundred steps are to teach the new facts
 METHODS = ("TracIn", "BM25", "random")
 

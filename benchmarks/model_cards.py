@@ -13,6 +13,7 @@ import torch
 
 from benchmarks.machine import machine, markdown
 from benchmarks.training_data.made_data import MADE
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.metrics.names import NAMES, format_score
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
 from bertviz_lab.training.runs.run_folder import read_config, read_log
@@ -38,7 +39,7 @@ def card_of(
     header = {"library_name": library, "pipeline_tag": recipe["pipeline"], "license": recipe["licence"]}
     header |= {"language": "en", "tags": "[bert, bertviz-lab]"}
     tokenizer, shape = model.tokenizer, model.config
-    heads = plural(shape.num_attention_heads, "head")
+    heads = pluralized(shape.num_attention_heads, "head", "heads")
     return "\n".join(
         [
             "---",
@@ -112,11 +113,6 @@ def _typed(words: Sequence[str]) -> str:
     return shlex.join(files.get(word, word.replace("{data}/", "")).strip("{}") for word in words)
 
 
-def plural(count: int, word: str) -> str:
-    """So many of something."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
-
-
 def _probes(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The minimal-pair probes at the end of a pretraining."""
     probes = [row for row in rows if row["event"] == "ProbesDone"]
@@ -172,7 +168,11 @@ def _work(rows: Sequence[dict[str, Any]], run: Path, hardware: str = "") -> str:
     last = [row for row in rows if row["event"] == "StepDone"][-1]
     started = [row for row in rows if row["event"] == "RunStarted"][-1]
     threads = {row["threads"] for row in rows if row["event"] == "RunStarted"}
-    spread = f"{min(threads)} to {max(threads)} threads" if len(threads) > 1 else plural(max(threads), "thread")
+    spread = (
+        f"{min(threads)} to {max(threads)} threads"
+        if len(threads) > 1
+        else pluralized(max(threads), "thread", "threads")
+    )
     hours = last["seconds"] / 3600
     took = f"{hours:.1f} hours" if hours >= 1 else f"{last['seconds'] / 60:.0f} minutes"
     took = f"{last['seconds']:.0f} seconds" if last["seconds"] < 300 else took

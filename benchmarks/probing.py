@@ -5,7 +5,6 @@ Treebank (UD_English-EWT), of which nothing ships with the lab.
 """
 
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,11 +12,12 @@ import torch
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.task_datasets import folder
 from bertviz_lab import interpret, load_checkpoint
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS, LabeledSentence
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 
 _TREEBANK = "en_ewt-ud-dev.conllu"
-_TOWN = Path(__file__).parents[1] / "checkpoints" / "tiny-town"
+_TOWN = SHIPPED / "tiny-town"
 
 
 def treebank(column: str) -> tuple[LabeledSentence, ...]:

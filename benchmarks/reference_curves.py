@@ -10,12 +10,11 @@ models that were trained from random weights on one text are taken over as they 
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
-from bertviz_lab.cli.options import add_options
+from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.pretraining.tokenized_corpus import CachedTokenizer, TokenizedCorpus
@@ -23,6 +22,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.reference_curves import COMPARED, FILE
 from bertviz_lab.training.runs.run_folder import read_log, record
+from bertviz_lab.training.runs.training_text import shipped_config
 from bertviz_lab.ui.views.pretrain.run_settings import recommended
 
 #: Texts of $BERTVIZ_LAB_DATA: the file, and the seed of the run on it.
@@ -83,10 +83,8 @@ def train(case: dict[str, Any], data: Path, runs: Path) -> dict[str, Any]:
 
 def shipped(name: str, data: Path) -> dict[str, Any]:
     """Return the curve of a shipped model, from its log and recipe."""
-    recipe = json.loads((SHIPPED / name / "recipe.json").read_text(encoding="utf-8"))
-    parser = argparse.ArgumentParser()
-    add_options(parser, PretrainConfig)
-    config = PretrainConfig.of_recipe(**vars(parser.parse_args(recipe["command"][1:])))
+    config = shipped_config(SHIPPED / name)
+    assert config
     text = _SHIPPED[name]
     documents = [document.sentences for document in read_documents([data / PROSE[text][0]])]
     tokens = TokenizedCorpus.of_texts(documents, CachedTokenizer(Tokenizer.load(SHIPPED / name))).tokens
@@ -112,8 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=Path, required=True, help="folder of the runs, which is kept to resume them")
     parser.add_argument("--shipped", action="store_true", help="take over the logs of shipped models, train nothing")
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("BERTVIZ_LAB_DATA") or beside))
+    parser.add_argument("--data", type=Path, default=data_folder())
     given = parser.parse_args()
     given.runs.mkdir(parents=True, exist_ok=True)
     if given.shipped:

@@ -8,7 +8,6 @@ at makes no difference to the time.
 import statistics
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +39,10 @@ def make_histories(folder: Path) -> None:
     for size, words in _SIZES.items():
         config = BertConfig.preset(size, vocab_size=words)
         model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).eval()
-        checkpoint = Checkpoint(model, tokenizer, config, name=size)
-        save_checkpoint(checkpoint, folder / size)
+        save_checkpoint(Checkpoint(model, tokenizer, config, name=size), folder / size)
         for step in _STEPS:
             other = BertForPreTraining(config, generator=torch.Generator().manual_seed(step)).eval()
-            SnapshotWriter(folder / size / "snapshots", 10**9).save(replace(checkpoint, model=other).model, step)
+            SnapshotWriter(folder / size / "snapshots", 10**9).save(other, step)
 
 
 def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.browser import chromium
-from benchmarks.machine import markdown, report
+from benchmarks.machine import markdown, report, spread
 
 TRIES = 3
 
@@ -51,6 +51,4 @@ def table(result: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     tries = [measure() for _ in range(TRIES)]
-    spread = {name: sorted(one[name] for one in tries) for name in tries[0]}
-    result = {name: {"min": s[0], "median": s[len(s) // 2], "max": s[-1]} for name, s in spread.items()}
-    report("startup", result, table)
+    report("startup", {name: spread([one[name] for one in tries]) for name in tries[0]}, table)

@@ -4,19 +4,17 @@ With `--save` the lens is kept with the model in checkpoints/. The models of Wik
 corpus, those of Tiny Town on its training stories; masked tokens of other sentences are measured.
 """
 
-import resource
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.machine import arguments, markdown, report
+from benchmarks.machine import arguments, markdown, peak_memory, report
 from benchmarks.task_datasets import folder
 from bertviz_lab import Checkpoint, InputError, interpret, load_checkpoint
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.training.runs.training_text import read_training_text
 
-CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 MODELS = ("tiny-town", "tiny-town-mask-only", "wiki-tiny", "wiki-mini", "wiki-small")
 _CHARACTERS = 5_000_000  # of Wikipedia, more than a lens is fitted on
 
@@ -24,7 +22,7 @@ _CHARACTERS = 5_000_000  # of Wikipedia, more than a lens is fitted on
 def sentences_for(checkpoint: Checkpoint) -> Any:
     """Return sentences of the text that a model was trained on, as token ids."""
     try:
-        return read_training_text(CHECKPOINTS / checkpoint.name, checkpoint.tokenizer).sentences
+        return read_training_text(SHIPPED / checkpoint.name, checkpoint.tokenizer).sentences
     except InputError:
         lines = (folder() / "wiki_en" / "train.txt").open(encoding="utf-8").read(_CHARACTERS).splitlines()
         return checkpoint.tokenizer.ids([line for line in lines if line])
@@ -32,18 +30,18 @@ def sentences_for(checkpoint: Checkpoint) -> Any:
 
 def measure(name: str, save: bool) -> dict[str, Any]:
     """Fit a lens, save it if wanted, and return its fit with the time of the processor."""
-    checkpoint = load_checkpoint(CHECKPOINTS / name)
+    checkpoint = load_checkpoint(SHIPPED / name)
     sentences = sentences_for(checkpoint)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     began = time.process_time()
     lens = interpret.fit_tuned_lens(checkpoint, sentences)
     assert lens.fit is not None
     processor = time.process_time() - began
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    memory = peak_memory() - before
     if save:
-        lens.save(CHECKPOINTS / name)
+        lens.save(SHIPPED / name)
     fit = {"logit_lens": lens.fit.logit_lens, "tuned_lens": lens.fit.tuned_lens, "seconds": lens.fit.seconds}
-    return {"model": name, "processor": round(processor, 1), "memory": memory * 1024} | fit
+    return {"model": name, "processor": round(processor, 1), "memory": memory} | fit
 
 
 def table(result: dict[str, Any]) -> str:

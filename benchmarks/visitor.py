@@ -4,7 +4,6 @@ import json
 import re
 import secrets
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import httpx
@@ -35,9 +34,7 @@ class Visitor:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.client.aclose()
 
     async def open(self) -> None:

@@ -24,7 +24,6 @@ from benchmarks.recipes.embeddings import begin_with_sines, scale_rate, scale_wo
 from benchmarks.recipes.objectives import BagOfNextTokens, preferring_rare_tokens, varied, weigh_layers
 from benchmarks.recipes.variants import SHARED, Variant
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
@@ -97,7 +96,8 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
     start = load_checkpoint(config.init_from) if config.init_from else None
     given = teacher or start
     tokenizer = given.tokenizer if given else Tokenizer.load(config.tokenizer)
-    corpus = _tokenized(with_simple_text(text) if variant.simple_text else text, tokenizer)
+    read = with_simple_text(text) if variant.simple_text else text
+    corpus = tokenized(read.train, tokenizer, EVERYTHING)
     counts = corpus.counts(tokenizer.vocab_size)
     data = build_data(config, tokenizer, corpus)
     training = varied(data.training, variant.causal_throughout)
@@ -268,7 +268,3 @@ def _step(
             loss = loss + bag.loss(batch)
     hardware.backward(loss)
     clip_and_step(task.model, task.optimizers, max_grad_norm, hardware.scaler)
-
-
-def _tokenized(text: Text, tokenizer: Tokenizer) -> TokenizedCorpus:
-    return tokenized(text.train, tokenizer, EVERYTHING)
