@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import fastapi
 import gradio as gr
@@ -109,3 +110,23 @@ def event_loops() -> Iterator[None]:
     for loop in made:
         if not loop.is_running() and not loop.is_closed():
             loop.close()
+
+
+_FINDINGS: dict[tuple[Any, ...], Any] = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def measured_lessons() -> Iterator[None]:
+    """What a lesson measures on a model takes seconds: it is measured once for all sessions."""
+    remembered = AppState.remembered
+
+    def remembered_by_all(state: AppState, question: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        if question[0] != "lesson":
+            return remembered(state, question, make)
+        if question not in _FINDINGS:
+            _FINDINGS[question] = remembered(state, question, make)
+        return _FINDINGS[question]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AppState, "remembered", remembered_by_all)
+        yield

@@ -127,7 +127,10 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
 
 
 @pytest.mark.parametrize(("view", "name"), EVERY, ids=[f"{view.id}.{name}" for view, name in EVERY])
-def test_every_question_answers_senseless_arguments_in_one_sentence(view: View, name: str, session: AppState) -> None:
+def test_every_question_answers_senseless_arguments_in_one_sentence(
+    view: View, name: str, session: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertviz_lab.ui.views.layers.view._SAMPLE", "sample:tiny-town")  # docstrings take seconds
     questions = questions_route(session, VIEWS)
     for value in ("", "\0", "../../etc/passwd", "[MASK]" * 3, -1, 10**9, None, [], {}, [["x"]]):
         asked = view.questions[name]
