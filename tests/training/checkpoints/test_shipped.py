@@ -54,7 +54,7 @@ def test_the_card_of_entities_mini_has_its_scores_on_text_of_others(shared_data:
 @pytest.mark.parametrize(
     ("name", "task", "files"),
     [
-        ("embed-mini", "embeddings", ("stsb/stsb-en-dev.csv",)),
+        pytest.param("embed-mini", "embeddings", ("stsb/stsb-en-dev.csv",), marks=pytest.mark.thorough),
         ("embed-mini", "embeddings", ("stsb/stsb-en-test.csv",)),
         pytest.param("embed-mini", "embeddings", ("reqa_squad/test.json",), marks=pytest.mark.thorough),
         pytest.param(
