@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from tests.processes import free_port
 _START_SECONDS = 60.0
 #: Keys as WebDriver spells them.
 TAB, ENTER, RIGHT, ESCAPE = "\ue004", "\ue007", "\ue014", "\ue00c"
+_COMPLAINTS = """
+return axe.run().then(({ violations }) => violations
+  .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+  .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target}`)));"""
 
 
 def find() -> str | None:
@@ -71,6 +76,21 @@ class Firefox:
         """Press and release keys, one after the other, where the focus is."""
         strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.command("WebDriver:PerformActions", actions=[{"type": "key", "id": "keyboard", "actions": strokes}])
+
+    def tab_to(self, selector: str) -> None:
+        """Press Tab until an element has the focus."""
+        for _ in range(60):
+            if self.evaluate("return document.activeElement.matches(arguments[0])", selector):
+                return
+            self.press(TAB)
+        raise AssertionError(f"Tab does not lead to {selector}")
+
+    def complaints(self) -> list[str]:
+        """Return what axe finds, and whether the page is wider than its window."""
+        axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+        found: list[str] = self.evaluate(axe + _COMPLAINTS)
+        is_wide = self.evaluate("return document.documentElement.scrollWidth > innerWidth")
+        return [*found, *(["wider than the window"] if is_wide else [])]
 
     def _read(self) -> Any:
         length = b""

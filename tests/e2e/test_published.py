@@ -10,6 +10,9 @@ import torch
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
+from bertviz_lab.browser.causes_graph import CausesGraph
+from bertviz_lab.browser.export import _export as export_graph
+from bertviz_lab.browser.graph import BrowserGraph
 from bertviz_lab.browser.recorded import recorded_corpus
 from bertviz_lab.browser.site import publish
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
@@ -18,6 +21,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.layers.view import kept_lens
 from tests.browser import PageLog, complaints
 from tests.family_checkpoints import MODEL_TYPES, family_folder
+from tests.firefox import ENTER, RIGHT, Firefox, find, firefox
 from tests.little import little_folder
 from tests.published import (
     MORE_TEXTS,
@@ -38,15 +42,32 @@ from tests.ui.pages import little_settings, serve
 _FP16, _FP32 = 1e-3, 1e-4
 
 
+@pytest.fixture(scope="module", autouse=True)
+def graphs_are_exported_once() -> Iterator[None]:
+    """The model that is published from the lab's page is the first of the site: an export takes many seconds."""
+    exported: dict[tuple[type, tuple[float, ...]], bytes] = {}
+
+    def export_once(graph: BrowserGraph | CausesGraph, path: Path) -> None:
+        known = type(graph), tuple(float(weight.sum()) for weight in graph.state_dict().values())
+        if known not in exported:
+            export_graph(graph, path)
+            exported[known] = path.read_bytes()
+        path.write_bytes(exported[known])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bertviz_lab.browser.export._export", export_once)
+        yield
+
+
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two little models of the same shape."""
     root = tmp_path_factory.mktemp("models")
     folders = [little_folder(root / name, seed=seed) for seed, name in enumerate(("first", "second"))]
-    lens = TunedLens.identity(load_checkpoint(folders[0]))
+    lens = TunedLens.identity(load_checkpoint(folders[1]))
     generator = torch.Generator().manual_seed(0)
     weights, biases = (torch.rand(part.shape, generator=generator) for part in (lens.weights, lens.biases))
-    replace(lens, weights=weights, biases=biases).save(folders[0])
+    replace(lens, weights=weights, biases=biases).save(folders[1])
     return [str(folder) for folder in folders]
 
 
@@ -60,6 +81,13 @@ def site(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(site: Path) -> Iterator[str]:
     with served(site) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def single_file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page on a disk."""
+    file = tmp_path_factory.mktemp("file") / "model.html"
+    return publish(["tiny-town"], file, single_file=True, snapshots=3).path.as_uri()
 
 
 def hold_to_server(
@@ -125,10 +153,10 @@ def test_causes_are_those_of_the_server(page: Page, models: list[str], address: 
 def test_the_tuned_lens_is_that_of_the_server(page: Page, models: list[str], address: str, tmp_path: Path) -> None:
     open_published(page, address)
     state, (text_a, text_b) = AppState(Settings(runs_dir=tmp_path)), TEXTS[0]
-    kept_lens(state, models[0])[:] = [TunedLens.load(Path(models[0]), state.models.open(models[0]))]
-    given = {"model": "first", "text_a": text_a, "text_b": text_b, "position": None}
-    assert list(disagreements(page, state, models[0], [("layers", "tuned", given)], _FP32)) == []
-    assert asked(page, "layers", "tuned", given | {"model": "second"}) == {"lens": None, "fit": None}
+    kept_lens(state, models[1])[:] = [TunedLens.load(Path(models[1]), state.models.open(models[1]))]
+    given = {"model": "second", "text_a": text_a, "text_b": text_b, "position": None}
+    assert list(disagreements(page, state, models[1], [("layers", "tuned", given)], _FP32)) == []
+    assert asked(page, "layers", "tuned", given | {"model": "first"}) == {"lens": None, "fit": None}
 
 
 def test_heads_on_a_corpus_are_recorded(page: Page, models: list[str], address: str) -> None:
@@ -269,10 +297,9 @@ def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path
     page_log.clear()  # the browser notes the missing file
 
 
-def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page: Page, tmp_path: Path) -> None:
+def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page: Page, single_file: str) -> None:
     """`page` fails the test for any request to another machine, and any violated policy."""
-    file = publish(["tiny-town"], tmp_path / "model.html", single_file=True, snapshots=3).path
-    open_published(page, file.as_uri())
+    open_published(page, single_file)
     page.get_by_label("Text A").fill("Grandma feels better, and [MASK] thanks Ravi.")
     expect(page.locator("#fill-bars .bar-row")).to_have_count(5)
     page.locator("#tab-layers").click()
@@ -296,6 +323,38 @@ def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page
     page.locator("#dynamics-a").fill("Grandma is [MASK].")
     page.locator("#dynamics-a").press("Enter")
     expect(scrubber).to_contain_text("choose one of them")
+
+
+@pytest.fixture(scope="module")
+def other_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    path = find()
+    if path is None:
+        pytest.skip("Firefox is not installed")
+    with firefox(path, tmp_path_factory.mktemp("firefox") / "profile") as browser:
+        yield browser
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_page_from_a_server_and_from_a_disk_is_explored_by_keyboard_in_firefox(
+    other_browser: Firefox, address: str, single_file: str, width: int
+) -> None:
+    """A text is typed, a word of it masked, and another view looked at."""
+    browser = other_browser
+    browser.set_width(width)
+    for opened, text in ((address, "the red [MASK] sat"), (single_file, "ravi has a [MASK]")):
+        browser.open(opened)
+        browser.wait("document.querySelectorAll('#fill-bars .bar-row').length === 5")
+        browser.tab_to("#text-a")
+        browser.evaluate("document.activeElement.select()")
+        browser.press(*text, ENTER)
+        tokens = f"[CLS]{text.replace(' ', '')}"
+        browser.wait(f"document.querySelector('#tokens-strip').textContent.startsWith('{tokens}')")
+        browser.wait("document.querySelectorAll('#attention-grid canvas').length > 1")
+        browser.tab_to("#tab-attention")
+        browser.press(RIGHT)
+        browser.wait("document.querySelectorAll('#attribution-tokens .token').length > 3")
+        browser.wait("!document.querySelector('[aria-busy=true]')")  # which is pale
+        assert browser.complaints() == []
 
 
 def test_a_model_is_published_from_the_page_and_opens_without_it(page: Page, tmp_path: Path) -> None:
