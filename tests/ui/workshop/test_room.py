@@ -43,7 +43,7 @@ from bertviz_lab.ui.workshop.pages import (
 )
 from bertviz_lab.ui.workshop.plans import PLANS, Plan, shared_runs
 from bertviz_lab.ui.workshop.room import Room
-from tests.jobs.support import settings as settings_of_run
+from tests.processes import settings as settings_of_run
 from tests.ui.pages import PageReader, request_of
 
 
