@@ -90,7 +90,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: Served, own_text: 
 
     # A text of one's own: its health report, then Train.
     upload(page, own_text)
-    stage = train(page, "15s")
+    stage = train(page, "10s")
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     for panel in ("mlm", "nsp"):
         eventually(page, lambda panel=panel: painted(page, panel) > 3, 30)
@@ -135,7 +135,7 @@ def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: Serve
     upload(page, write_little(tmp_path / "more.txt", 200))
     page.locator("#option-init_from select").select_option(label="little (comes with the lab)")
     expect(page.locator("#option-vocab_size input")).to_be_disabled()
-    stage = train(page, "12s")
+    stage = train(page, "8s")
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     change = re.compile(r"MLM accuracy: (\d+\.\d)% before, (\d+\.\d)% now")
     chart = page.locator("#pretrain-chart")
