@@ -7,10 +7,10 @@ import { copyText, encodeBase64, saveText } from 'lab/client/saving.js';
 import { figureOf } from 'lab/components/figures/index.js';
 import { DRAWINGS } from 'lab/site.js';
 
-/** Make a drawing: {host, show(payload), say(message), payload}. `events` maps the events that it fires to
- * functions, `server` the questions that it asks by itself to functions that answer them; `about()` returns what the
- * caption of its picture says besides its own words, a list of sentences. A `linked` one shows the
- * input of Explore: it marks the selected token, and a click on a token in it selects that in every panel. */
+/** Make a drawing: {host, show(payload), showIfAny(payload), say(message), payload}. `events` maps the events that it
+ * fires to functions, `server` the questions that it asks by itself to functions that answer them; `about()` returns
+ * what the caption of its picture says besides its own words, a list of sentences. A `linked` one shows the input of
+ * Explore: it marks the selected token, and a click on a token in it selects that in every panel. */
 export function makeDrawing(kind, label, { id = null, linked = false, own = page, about = () => [], ...options } = {}) {
   const root = h(`section.lab.lab-${kind}`);
   const host = h(`div.drawing.lab-island.lab-island-${kind}`, { id }, root);
@@ -53,7 +53,16 @@ export function makeDrawing(kind, label, { id = null, linked = false, own = page
     payload = figureOf(typeof next === 'string' ? JSON.parse(next || 'null') : next);
     update?.(payload);
   };
-  return { host, show, say: (message) => show({ message }), get payload() { return payload; } };
+  return {
+    host, show,
+    /** Show it, or hide the drawing where there is nothing to draw. */
+    showIfAny(next) {
+      host.hidden = !next;
+      if (next) show(next);
+    },
+    say: (message) => show({ message }),
+    get payload() { return payload; },
+  };
 }
 
 /** A token under the pointer is marked in everything that shows the input. */
@@ -209,9 +218,7 @@ export function makePanel(view, body, prefix = view.id) {
     /** Ask and show, or hide the drawing where there is nothing to draw; what is wrong is said elsewhere. */
     async showAny(drawing, question, more = {}) {
       const payload = await ask(question, more).catch(() => null);
-      if (payload === undefined) return; // asked again meanwhile
-      drawing.host.hidden = payload === null;
-      if (payload) drawing.show(payload);
+      if (payload !== undefined) drawing.showIfAny(payload); // else it was asked again meanwhile
     },
     /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to its name. */
     part(nodes, draw, name = null) {

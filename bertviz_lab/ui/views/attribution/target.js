@@ -51,6 +51,20 @@ export function makeTarget(panel, changed) {
     return large.hidden;
   }
 
+  /** Ask with the arguments that `asks()` returns, and show the answer in two `drawings`, its facts and another part,
+   * which says what is wrong. Resolves to the answer; undefined where a newer question has taken its place, or a large
+   * model waits for the button. */
+  async function show(name, drawings, asks = question) {
+    const [, part] = Object.keys(drawings);
+    const answer = await ready().then((isOn) => (isOn ? panel.ask(name, asks()) : undefined))
+      .catch(({ message }) => ({ facts: {}, [part]: { message } }));
+    for (const [key, drawing] of Object.entries(drawings)) {
+      drawing.host.hidden = !large.hidden;
+      if (answer) drawing.show(answer[key]);
+    }
+    return answer;
+  }
+
   // Classes and tokens that were chosen for one model mean nothing in another.
   page.on('input', (names) => { if (names.includes('model')) settings.change(NO_TARGET); });
   page.on('select', (selected) => {
@@ -59,10 +73,8 @@ export function makeTarget(panel, changed) {
       && place !== position.input.value) settings.change({ position: place });
   });
   return {
-    question, ready,
+    question, ready, show,
     nodes: [h('div.fields', kind.node, position.node, choice.node, contrast.node, classes), large],
-    /** Whether a large model waits for the button. */
-    get waits() { return !large.hidden; },
     /** Heads in a layer. */
     get heads() { return targets.heads; },
   };

@@ -14,13 +14,8 @@ export function mount(panel) {
   const facts = panel.drawing('facts', 'Prediction explained', { id: 'attribution-facts' });
   const tokens = panel.drawing('tokens', 'Attribution of each token', { id: 'attribution-tokens', linked: true });
 
-  const main = panel.part([...target.nodes, facts.host, tokens.host], async () => {
-    const answer = await explanation().catch(({ message }) => ({ facts: {}, tokens: { message } }));
-    for (const { host } of [facts, tokens]) host.hidden = target.waits;
-    if (!answer) return;
-    facts.show(answer.facts);
-    tokens.show(answer.tokens);
-  });
+  const main = panel.part([...target.nodes, facts.host, tokens.host],
+    () => target.show('attribution', { facts, tokens }));
   const folds = [
     panel.foldOf('heads', 'Head ablation', ['chart', 'Effect of each head', { id: 'attribution-head-map',
       events: { item_select: toggleHead } }], 'head_effects',
@@ -44,10 +39,6 @@ export function mount(panel) {
     }),
   ];
   function redrawFolds() { folds.forEach((fold) => fold.redraw()); }
-
-  /** The answer; undefined where a newer question has taken its place, or a large model waits for the button. */
-  const explanation = async () =>
-    (await target.ready() ? panel.ask('attribution', target.question()) : undefined);
 
   const ablated = () => changes.values.ablated.match(/\d+\.\d+/g) ?? [];
   const heads = () => ablated().map((place) => place.split('.').map(Number));

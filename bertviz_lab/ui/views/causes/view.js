@@ -41,13 +41,9 @@ export function mount(panel) {
     changed.node.hidden = isText;
     replacement.node.hidden = !['word', 'text'].includes(settings.values.corruption);
     setText(replacement.node.querySelector('.name'), isText ? 'Corrupted text A' : 'Replace by');
-    const answer = await explanation().catch(({ message }) => ({ facts: {}, map: { message } }));
-    for (const { host } of [facts, map]) host.hidden = target.waits;
+    const answer = await target.show('patching', { facts, map }, () => ({ ...question(), ...look.values }));
     cell.host.hidden = picked?.asked !== asked();
-    if (!answer) return;
-    facts.show(answer.facts);
-    map.show(answer.map);
-    if (!answer.tokens) return;
+    if (!answer?.tokens) return;
     tokens = answer.tokens.map(([place]) => String(place));
     setOptions(changed.input, answer.tokens, tokens.includes(settings.values.changed) ? settings.values.changed : '');
   });
@@ -85,8 +81,6 @@ export function mount(panel) {
   }
 
   const asked = () => JSON.stringify([page.input, question(), look.values]);
-  const explanation = async () =>
-    (await target.ready() ? panel.ask('patching', { ...question(), ...look.values }) : undefined);
 
   function pick({ row, column }) {
     picked = { asked: asked() };

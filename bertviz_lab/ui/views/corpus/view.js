@@ -53,10 +53,7 @@ export function mount(panel) {
       chosen = answer.chosen;
       folds[2].redraw();
     }
-    Object.entries(parts).forEach(([name, part]) => {
-      part.host.hidden = !answer[name];
-      part.show(answer[name] ?? null);
-    });
+    Object.entries(parts).forEach(([name, part]) => part.showIfAny(answer[name]));
   });
 
   const folds = [
@@ -89,11 +86,7 @@ export function mount(panel) {
       return async () => {
         const answer = await panel.ask('neurons',
           { ...question(), position: page.selected, neuron: asked.values.neuron });
-        if (!answer) return;
-        drawings.forEach(([name, drawing]) => {
-          drawing.host.hidden = !answer[name];
-          drawing.show(answer[name]);
-        });
+        if (answer) drawings.forEach(([name, drawing]) => drawing.showIfAny(answer[name]));
       };
     }),
     panel.fold('training', 'Over training: when did the head become what it is?', (host) => {

@@ -43,9 +43,8 @@ export function mount(panel) {
         .catch(({ message }) => ({ similarity: { message } }));
       if (!answer) return;
       lines.show(answer.similarity);
-      path.host.hidden = !answer.path;
+      path.showIfAny(answer.path);
       if (!answer.path) return;
-      path.show(answer.path);
       common.input.placeholder = answer.word;
       texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b,
         page.input.text_b.trim() ? '' : ' (an example: type text B for a comparison of your own)');

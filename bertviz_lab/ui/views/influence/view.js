@@ -60,10 +60,7 @@ export function mount(panel) {
     find.disabled = false;
     if (!answer) return;
     ranked = answer.tracin ? mine : '';
-    for (const [name, drawing] of Object.entries({ facts, tracin, bm25 })) {
-      drawing.host.hidden = !answer[name];
-      if (answer[name]) drawing.show(answer[name]);
-    }
+    for (const [name, drawing] of Object.entries({ facts, tracin, bm25 })) drawing.showIfAny(answer[name]);
   }
 
   async function retrain() {
@@ -84,8 +81,7 @@ export function mount(panel) {
     setText(waiting, '');
     await poll(() => panel.ask('retrained', question()).catch(() => ({ runs: [], active: false })), (answer) => {
       setText(waiting, answer.runs.map(([name, status]) => `${name}: ${status}`).join('; '));
-      after.host.hidden = !answer.chart;
-      if (answer.chart) after.show(answer.chart);
+      after.showIfAny(answer.chart);
       return answer.active ? 3000 : null;
     }, () => mine === looks && after.host.isConnected, { node: panel.body });
   }
