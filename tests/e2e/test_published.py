@@ -18,6 +18,7 @@ from bertviz_lab.browser.site import publish
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.view import Input
 from bertviz_lab.ui.views.layers.view import kept_lens
 from tests.browser import PageLog, complaints
 from tests.family_checkpoints import MODEL_TYPES, family_folder
@@ -153,7 +154,7 @@ def test_causes_are_those_of_the_server(page: Page, models: list[str], address: 
 def test_the_tuned_lens_is_that_of_the_server(page: Page, models: list[str], address: str, tmp_path: Path) -> None:
     open_published(page, address)
     state, (text_a, text_b) = AppState(Settings(runs_dir=tmp_path)), TEXTS[0]
-    kept_lens(state, models[1])[:] = [TunedLens.load(Path(models[1]), state.models.open(models[1]))]
+    kept_lens(state, Input(models[1], "", ""))[:] = [TunedLens.load(Path(models[1]), state.models.open(models[1]))]
     given = {"model": "second", "text_a": text_a, "text_b": text_b, "position": None}
     assert list(disagreements(page, state, models[1], [("layers", "tuned", given)], _FP32)) == []
     assert asked(page, "layers", "tuned", given | {"model": "first"}) == {"lens": None, "fit": None}

@@ -18,8 +18,6 @@ from bertviz_lab.ui.view import Index, Text, Word, questions
 from bertviz_lab.ui.views.attribution.view import Explained, targets
 from bertviz_lab.ui.views.layers.view import kept_lens
 
-_SHOWN_CLASSES = 6  # of many, with and without a patch
-
 Component = Literal["residual", "attention", "feed_forward", "head"]
 
 
@@ -91,7 +89,7 @@ def findings(state: AppState, visitor: Visitor, asked: Traced) -> Payload:
     """Return the findings report on a prediction; of the corpus what its index says, where there is one."""
     patching, checkpoint = _patching(state, asked), asked.checkpoint(state)
     index = state.corpora.known(asked.name(state), visitor)
-    (tuned,) = kept_lens(state, asked.model)
+    (tuned,) = kept_lens(state, asked)
     given = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
     report = state.remembered(
         ("findings", state.models.version(asked.model), asked, index and index.name, tuned is None),

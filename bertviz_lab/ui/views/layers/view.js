@@ -1,7 +1,7 @@
 // Layers: how a prediction comes about from layer to layer, how large the vectors become, and what they hold.
 
 import { h } from 'lab/client/dom.js';
-import { addProbes, askOfModel } from 'lab/views/layers/probes.js';
+import { addProbes } from 'lab/views/layers/probes.js';
 
 const LENSES = [['logit', 'logit lens'], ['tuned', 'tuned lens']];
 
@@ -28,17 +28,15 @@ export function mount(panel) {
     const answer = await panel.ask('tuned', asked).catch(({ message }) => ({ lens: { message } }));
     if (!answer || lensSettings.values.lens !== 'tuned') return;
     offer.hidden = Boolean(answer.lens);
-    for (const [drawing, payload] of [[chart, answer.lens], [fit, answer.fit]]) {
-      drawing.host.hidden = !payload;
-      if (payload) drawing.show(payload);
-    }
+    chart.showIfAny(answer.lens);
+    fit.showIfAny(answer.fit);
   });
 
   async function fitLens() {
     fitButton.disabled = true;
     fit.host.hidden = false;
     fit.say('Fitting …');
-    const failed = await askOfModel(panel, 'fit_lens').then(() => null, ({ message }) => message);
+    const failed = await panel.ask('fit_lens').then(() => null, ({ message }) => message);
     fitButton.disabled = false;
     if (failed) fit.say(failed);
     else lens.redraw();

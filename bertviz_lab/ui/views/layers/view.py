@@ -19,7 +19,7 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import Index, Input, ModelName, Word, questions
+from bertviz_lab.ui.view import Index, Input, Word, questions
 
 Norms = Literal["hidden", "attention", "feed_forward"]
 #: The text that a lens is fitted on where a model's own is not here.
@@ -34,7 +34,7 @@ def lens(state: AppState, asked: Input, position: Index | None) -> Payload:
 def tuned(state: AppState, asked: Input, position: Index | None) -> dict[str, Payload | None]:
     """Return the same by the tuned lens (`lens`), and how well it fits (`fit`); None where none has been fitted yet."""
     checkpoint = asked.checkpoint(state)
-    (tuned_lens,) = kept_lens(state, asked.model)
+    (tuned_lens,) = kept_lens(state, asked)
     if tuned_lens is None:
         _lens_payload(checkpoint, *asked.texts, position)  # what is wrong with the text comes first
         return {"lens": None, "fit": None}
@@ -42,15 +42,15 @@ def tuned(state: AppState, asked: Input, position: Index | None) -> dict[str, Pa
     return {"lens": _lens_payload(checkpoint, *asked.texts, position, tuned_lens), "fit": fit}
 
 
-def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
+def fit_lens(state: AppState, visitor: Visitor, asked: Input) -> None:
     """Fit a tuned lens on the text of a run or of a sample, and keep it: with the run, else while the page runs."""
     from bertviz_lab.data.corpora.read import read_documents
     from bertviz_lab.training.runs.training_text import read_training_text
 
-    checkpoint, folder = state.models.open(model), state.models.known_folder(model.strip() or state.models.default())
-    tokenizer, is_run = checkpoint.tokenizer, state.models.is_run(model)
+    checkpoint, name = asked.checkpoint(state), asked.name(state)
+    tokenizer, folder, is_run = checkpoint.tokenizer, state.models.known_folder(name), state.models.is_run(name)
     if is_run:
-        state.models.require_owner(visitor, model, "can fit a lens on its text")
+        state.models.require_owner(visitor, name, "can fit a lens on its text")
     try:
         if folder is None:
             raise InputError("This model has no text here.")
@@ -60,19 +60,19 @@ def fit_lens(state: AppState, visitor: Visitor, model: ModelName) -> None:
         ids = tokenizer.ids([sentence for document in documents for sentence in document.sentences])
         sentences = [np.array(sentence) for sentence in ids]
     fitted = interpret.fit_tuned_lens(checkpoint, sentences, on_progress=report_progress)
-    kept_lens(state, model)[:] = [fitted]
+    kept_lens(state, asked)[:] = [fitted]
     if is_run and folder:
         fitted.save(folder)
 
 
-def kept_lens(state: AppState, model: str) -> list[Any]:
+def kept_lens(state: AppState, asked: Input) -> list[Any]:
     """Return a list with the tuned lens of a model, or with None; what is put into it is remembered."""
-    folder = state.models.known_folder(model.strip() or state.models.default())
+    folder = state.models.known_folder(asked.name(state))
 
     def load() -> list[Any]:
-        return [interpret.TunedLens.load(folder, state.models.open(model)) if folder else None]
+        return [interpret.TunedLens.load(folder, asked.checkpoint(state)) if folder else None]
 
-    return state.remembered(("tuned lens", state.models.version(model)), load)
+    return state.remembered(("tuned lens", state.models.version(asked.model)), load)
 
 
 def _lens_payload(
@@ -109,11 +109,11 @@ def embedding_sum(state: AppState, asked: Input) -> Payload:
     return figure("embedding_sum", note=" ".join(filter(None, notes)), **embedding_body(summed))
 
 
-def tasks(state: AppState, model: ModelName) -> dict[str, Any]:
+def tasks(state: AppState, asked: Input) -> dict[str, Any]:
     """Return the `tasks` of probes, [[task, title], ...], the `measures`, and whether there are `snapshots`."""
     from bertviz_lab.data.probes.probing_tasks import PROBING_TASKS
 
-    name = model.strip() or state.models.default()
+    name = asked.name(state)
     return {
         "tasks": [[task.name, task.title] for task in PROBING_TASKS.values()],
         "measures": list(MEASURES.items()),
@@ -121,10 +121,9 @@ def tasks(state: AppState, model: ModelName) -> dict[str, Any]:
     }
 
 
-def probes(state: AppState, model: ModelName, task: Word) -> Payload:
+def probes(state: AppState, asked: Input, task: Word) -> Payload:
     """Return what linear probes read off each layer, next to their control task and to random weights."""
-    chosen = _task(task)
-    checkpoint = state.models.open(model)
+    chosen, checkpoint = _task(task), asked.checkpoint(state)
 
     def compute() -> Any:
         sentences = chosen.read()
@@ -134,13 +133,13 @@ def probes(state: AppState, model: ModelName, task: Word) -> Payload:
             random, sentences, on_progress=lambda done: report_progress((1 + done) / 2)
         )
 
-    trained, random = state.remembered(("probes", state.models.version(model), task), compute)
+    trained, random = state.remembered(("probes", state.models.version(asked.model), task), compute)
     return probes_payload(trained, random, chosen.title)
 
 
-def probes_over_training(state: AppState, model: ModelName, task: Word, measure: ProbeMeasure) -> Payload:
+def probes_over_training(state: AppState, asked: Input, task: Word, measure: ProbeMeasure) -> Payload:
     """Return one measure of the probes at each snapshot of a model's training."""
-    chosen, name = _task(task), model.strip() or state.models.default()
+    chosen, name = _task(task), asked.name(state)
     steps = state.snapshots.reader(name).steps()
 
     def compute() -> Any:
@@ -148,7 +147,7 @@ def probes_over_training(state: AppState, model: ModelName, task: Word, measure:
             lambda step: state.snapshots.open(name, step), steps, chosen.read(), on_progress=report_progress
         )
 
-    of_steps = state.remembered(("probes over training", name, state.models.version(model), steps, task), compute)
+    of_steps = state.remembered(("probes over training", name, state.models.version(name), steps, task), compute)
     return probes_over_training_payload(of_steps, steps, measure, chosen.title)
 
 
