@@ -96,7 +96,7 @@ def everything_about(browser: Browser, run: str) -> Iterator[tuple[str, str]]:
         "places": [],
     }  # fmt: skip
     for (view, name), question in _QUESTIONS.items():
-        if name not in ("change", "push", "train") and question.arguments <= known.keys() | {"row", "column"}:
+        if name not in ("change", "publish", "train") and question.arguments <= known.keys() | {"row", "column"}:
             arguments = {key: known[key] for key in question.arguments - {"row", "column"}}
             yield f"{view}.{name}", json.dumps(browser.ask(view, name, arguments))
 

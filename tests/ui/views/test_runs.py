@@ -68,7 +68,7 @@ def test_a_name_tags_and_a_note_are_kept_and_the_pickers_use_the_name(session: A
     change(session, "annotate", name=" my baseline ", tags=["a", " a", "", "b"], note="<b>bold</b>")
     row = table(session)[RUN]
     assert (row["name"], row["tags"], row["note"]) == ("my baseline", ("a", "b"), "<b>bold</b>")
-    assert session.models.choices(NOBODY)[0][0] == "my baseline (finished)"
+    assert session.models.choices(NOBODY)[0][1] == "my baseline (finished)"
     assert session.models.locate(RUN)[1] == "my baseline"
     assert glance(session, NOBODY, RUN)["name"] == "my baseline"  # type: ignore[index]
     change(session, "annotate", name="")
@@ -153,9 +153,8 @@ def preview(session: AppState, **arguments: Any) -> dict[str, Any]:
 
 
 def push(session: AppState, **arguments: Any) -> str:
-    return runs_view.QUESTIONS["change"].ask(
-        session, {"action": "push", "run_id": RUN, "repo": "me/mine", **arguments}, NOBODY
-    )
+    target = {"run_id": RUN, "repo": "me/mine", "public": False}
+    return runs_view.QUESTIONS["publish"].ask(session, target | arguments, NOBODY)
 
 
 def about(session: AppState) -> dict[str, Any]:
@@ -215,7 +214,7 @@ def test_a_shared_page_and_one_without_the_hub_push_nothing(settings: Settings, 
         with pytest.raises(InputError, match=r"sends nothing to the hub|started in another browser"):
             ask(session)
     with pytest.raises(InputError, match="sends nothing to the hub"):
-        runs_view.QUESTIONS["change"].ask(session, {"action": "push", "run_id": RUN, "repo": "me/mine"}, OWNER)
+        runs_view.QUESTIONS["publish"].ask(session, {"run_id": RUN, "repo": "me/mine", "public": False}, OWNER)
     assert hub.asked == []
 
 

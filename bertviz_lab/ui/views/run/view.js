@@ -286,7 +286,7 @@ export function mount(panel) {
     async function send() {
       push.disabled = true;
       files.say('Sending …');
-      files.say(await page.change('runs', 'push', { action: 'push', ...target() })
+      files.say(await page.change('runs', 'publish', target())
         .catch((error) => { push.disabled = false; return error.message; }));
     }
     host.append(h('div.fields', repo.node, open.node), files.host, push);

@@ -22,7 +22,7 @@ from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
-from bertviz_lab.ui.view import RunIds, Text, Word, question, questions
+from bertviz_lab.ui.view import RunIds, Text, Word, questions
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.hub_upload import Publication
@@ -96,13 +96,11 @@ def model_path(state: AppState, run_id: str) -> str:
 def change(
     state: AppState,
     visitor: Visitor,
-    action: Literal["stop", "resume", "annotate", "push", "delete"],
+    action: Literal["stop", "resume", "annotate", "delete"],
     run_id: Word,
     name: Word = "",
     tags: Tags = [],  # noqa: B006 - never changed
     note: Text = "",
-    repo: Word = "",
-    public: bool = False,
 ) -> str:
     """Change a run and return a message, "" for none. Raises `InputError` unless the visitor owns the run."""
     state.models.require_owner(visitor, run_id, "can change it")
@@ -110,8 +108,6 @@ def change(
         waited = state.runs.state(run_id).status == "waiting"
         state.runs.stop(run_id)
         return "It is no longer queued." if waited else "It finishes its step, saves a checkpoint and stops."
-    if action == "push":
-        return publish(state, visitor, run_id, repo, public)
     if action == "resume":
         state.quota.resume(visitor, run_id)
     elif action == "annotate":
@@ -243,4 +239,4 @@ def _number(cell: str) -> float:
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
-QUESTIONS = questions(table, glances, current, change) | {"push": question(change, slow=True)}
+QUESTIONS = questions(table, glances, current, change, slow=[publish])
