@@ -19,11 +19,9 @@ const METHODS = ['attention', 'value zeroing']; // of information flow
 async function substitutes(model, encoding, position) {
   const { tokenizer, facts } = model;
   const own = encoding.ids[position];
-  const { prefix } = tokenizer;
-  const continues = (token) =>
-    (prefix ? token.startsWith(prefix) && token !== prefix : !/^[Ġ▁\s\p{P}]/u.test(token));
+  const isContinuing = (id) => tokenizer.continues(tokenizer.token(id));
   const isAlike = (id) => id !== own && id < tokenizer.size && !tokenizer.special_ids.includes(id)
-    && /[\p{L}\p{N}]/u.test(tokenizer.token(id)) && continues(tokenizer.token(id)) === continues(tokenizer.token(own));
+    && /[\p{L}\p{N}]/u.test(tokenizer.token(id)) && isContinuing(id) === isContinuing(own);
   let order = model.nearest(own, 10 * SUBSTITUTES).map(({ id }) => id);
   if (!('token' in facts.missing_heads)) {
     const ids = encoding.ids.with(position, tokenizer.mask_id);

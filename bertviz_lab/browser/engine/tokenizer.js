@@ -287,6 +287,10 @@ export function makeTokenizer(library, json, facts) {
     return isReadable && algorithm !== 'wordpiece' ? text : token(id);
   }
 
+  /** Whether a token continues the word before it, as Python's `Tokenizer.continuation` tells. */
+  const continues = (name) => (algorithm === 'wordpiece' ? name.startsWith(facts.prefix) && name !== facts.prefix
+    : !/^[▁Ġ\s\p{P}]/u.test(name));
+
   /** The ids of the tokens with a name: the one after a space first, then the one without. */
   function idsNamed(name) {
     const spellings = { wordpiece: [name], unigram: [MARK + name, name],
@@ -330,7 +334,7 @@ export function makeTokenizer(library, json, facts) {
   }
 
   return { ...facts, encode, explain, tokensOf, textOf, nameOf, idsNamed, singleToken, maskAdvice, token,
-    size: names.length, idOf,
+    continues, size: names.length, idOf,
     maskPositions: ({ ids }) => ids.flatMap((id, at) => (id === facts.mask_id ? [at] : [])),
     /** The positions of the texts' own tokens but the mask token. */
     unmaskedPositions: ({ ids, special_tokens_mask: special }) =>

@@ -46,14 +46,10 @@ function maskable(model, { text_a: a, text_b: b, settings }) {
   const encoding = model.encode(a, b);
   const isCandidate = encoding.ids.map((id, at) => !encoding.special_tokens_mask[at]
     && (!tokenizer.special_ids.includes(id) || id === tokenizer.unk_id));
-  const continues = (token) => {
-    if (tokenizer.algorithm === 'wordpiece') return token.startsWith(tokenizer.prefix) && token !== tokenizer.prefix;
-    return !/^[▁Ġ\s\p{P}]/u.test(token);
-  };
   const words = []; // runs of tokens of which all but the first continue a word; a special token ends a word
   encoding.tokens.forEach((token, at) => {
     if (!isCandidate[at]) return;
-    if (at > 0 && isCandidate[at - 1] && continues(token)) words.at(-1).push(at);
+    if (at > 0 && isCandidate[at - 1] && tokenizer.continues(token)) words.at(-1).push(at);
     else words.push([at]);
   });
   const planned = Math.max(1, rint((rate / 100) * encoding.ids.length));

@@ -15,7 +15,7 @@ export function short(number) {
 }
 
 /** A function that writes the numbers of one picture or column: whole, or with the decimals of three digits of the
- * largest (`aligned_format` of figures/plots.py). */
+ * largest. */
 export function aligned(numbers) {
   const known = numbers.filter(Number.isFinite);
   if (known.every(Number.isInteger)) return whole;
@@ -54,6 +54,9 @@ export function shareDone({ step, total_steps: steps, seconds, eta_seconds: eta 
 
 export const dateTime = (seconds) => new Date(1000 * seconds)
   .toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A text with values in place of the names in braces. */
+export const fillIn = (text, values = {}) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 /** A token without the marks of its place in a word. */
 export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');

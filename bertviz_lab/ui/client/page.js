@@ -2,6 +2,7 @@
 // object, `page`, for the whole document.
 
 import { askWith } from 'lab/client/ask.js';
+import { fillIn } from 'lab/client/format.js';
 import { TEXTS, VIEWS, answerer } from 'lab/site.js';
 
 /** What the page opens with: of a published one that has no address of its own, what it was made with. */
@@ -12,8 +13,7 @@ export const LANGUAGE = [START.get('lang'),
   document.querySelector('meta[name=lab-language]')?.content].find((code) => code in TEXTS) ?? 'en';
 
 /** A text of the course in its language, with values in place of the names in braces. */
-export const gettext = (text, values = {}) => (TEXTS[LANGUAGE]?.[text] ?? text)
-  .replace(/\{(\w+)\}/g, (_, name) => values[name]);
+export const gettext = (text, values) => fillIn(TEXTS[LANGUAGE]?.[text] ?? text, values);
 
 export const page = (() => {
   const topics = new EventTarget();

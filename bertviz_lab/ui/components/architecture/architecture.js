@@ -3,6 +3,7 @@
 
 import { onThemeChange } from 'lab/client/colors.js';
 import { choices, h, makeField, payloadView, setText, svg, walkWithKeys } from 'lab/client/dom.js';
+import { fillIn } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import { headWeights, paintHead, readAttention } from 'lab/components/attention/attention_data.js';
 import { cut, isLit, layoutOf, levelsFor } from 'lab/components/architecture/layout.js';
@@ -11,7 +12,6 @@ import { levelOf, shapeOf } from 'lab/components/figures/architecture.js';
 import { range } from 'lab/components/figures/numbers.js';
 
 const MOST_ATTENDED = 3; // tokens in words
-const fillIn = (text, values = {}) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 /** `events.open({show, part, settings})` opens a view; `gettext` translates; a compact one has
  * no menu. */

@@ -2,6 +2,7 @@
 
 import { viridis } from 'lab/client/colors.js';
 import { decodeBase64 } from 'lab/client/saving.js';
+import { peakOf, range } from 'lab/components/figures/numbers.js';
 
 /** Weights are sent as codes of their square roots (see figures/attention.py) of 16 bits, those of a snapshot
  * of 8. In a page of its own they are base64. */
@@ -46,14 +47,12 @@ export function weightOf(data, layer, head) {
 
 /** The weight of one cell in each head, as a metric of heads: {title, says, values}; NaN for layers not sent. */
 export function cellMetric(data, row, column) {
-  const heads = [...Array(data.heads).keys()];
   const title = `${data.number} from ${data.tokens[row]} (${row}) to ${data.tokens[column]} (${column})`;
-  return { title, says: 'of the cell that is selected', values: [...Array(data.layers).keys()].map((layer) =>
-    heads.map((head) => (data.stored.has(layer) ? weightOf(data, layer, head)(row * data.size + column) : NaN))) };
+  const weightIn = (layer, head) =>
+    (data.stored.has(layer) ? weightOf(data, layer, head)(row * data.size + column) : NaN);
+  return { title, says: 'of the cell that is selected',
+    values: range(data.layers).map((layer) => range(data.heads).map((head) => weightIn(layer, head))) };
 }
-
-/** The largest weight, whichever its sign. */
-export const largest = (weights) => weights.reduce((most, weight) => Math.max(most, Math.abs(weight) || 0), 0);
 
 // ---- heads taken together
 
@@ -204,12 +203,12 @@ function paintCells(canvas, size, fill) {
 export function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
   const weights = () => throughLens(data, headWeights(data, layer, head), lens, layer);
   if (lens.special === 'renormalised') {
-    paintWeights(canvas, data, weights(), scale, largest(weights()));
+    paintWeights(canvas, data, weights(), scale, peakOf(weights()));
     return;
   }
   const codes = squareOf(data.stored.get(layer), head, data);
   const visible = visibleCells(data, lens, layer);
-  const table = colorTable(data, scale, scale === 'head' ? largest(weights()) : 1);
+  const table = colorTable(data, scale, scale === 'head' ? peakOf(weights()) : 1);
   const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0;
   paintCells(canvas, data.size, (pixels) => {
     for (let place = 0; place < codes.length; place += 1)

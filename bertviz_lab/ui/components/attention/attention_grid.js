@@ -4,7 +4,7 @@ import { barRow, choices, elements, h, makeField, makeTable, payloadView, setTex
 import { percent, plural } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 import {
-  QUARTERS, SCALES, cellMetric, headWeights, isPlain, largest, meanWeights, rampOf, reachOf, readAttention,
+  QUARTERS, SCALES, cellMetric, headWeights, isPlain, meanWeights, rampOf, reachOf, readAttention,
   rollout, scaleOf, specialShare, throughLens,
 } from 'lab/components/attention/attention_data.js';
 import { makeHeatmap } from 'lab/components/attention/attention_heatmap.js';
@@ -12,6 +12,7 @@ import { makeLines } from 'lab/components/attention/attention_lines.js';
 import { metricsOf } from 'lab/components/attention/attention_metrics.js';
 import { makeOverview } from 'lab/components/attention/attention_overview.js';
 import drawChart from 'lab/components/charts/chart.js';
+import { peakOf } from 'lab/components/figures/numbers.js';
 
 const GONE = 'The server no longer keeps this computation: change the text, or reload the page.';
 
@@ -180,7 +181,7 @@ function attentionGrid(content, { memory = { kept: () => '', keep() {} }, server
     headName.textContent = headWords().replace(/^./, (letter) => letter.toUpperCase());
     mapHost.hidden = state.form !== 'map';
     linesHost.hidden = state.form !== 'lines';
-    const peak = largest(seen);
+    const peak = peakOf(seen);
     if (state.form === 'map') {
       heatmap.show(data, { name: headWords(), weights: seen, peak, scale: state.scale }, state.rows[0], state.column);
     } else showLines(data, seen, state.rows, (weight) => SCALES[state.scale].place(weight, peak));
