@@ -66,12 +66,12 @@ def words_of_page(config: type) -> Iterator[None]:
 def describe(
     config: type["DataclassInstance"], defaults: Mapping[str, Any], choices: Mapping[str, Sequence[tuple[str, str]]]
 ) -> list[dict[str, Any]]:
-    """Return the groups of the page's fields, in declared order; `choices` are (label, value) of fields by name."""
+    """Return the groups of the page's fields, in declared order; `choices` are (value, label) of fields by name."""
 
     def field(f: Any) -> dict[str, Any]:
         kind, meta = kind_of(config, f.name), f.metadata
-        listed = choices.get(f.name) or [(title, name) for name, title in choices_of(f).items()]
-        few = f.name not in choices and len(listed) <= _FEW and all(len(label) <= _SHORT for label, _ in listed)
+        listed = list(choices.get(f.name) or choices_of(f).items())
+        few = f.name not in choices and len(listed) <= _FEW and all(len(label) <= _SHORT for _, label in listed)
         drawn = ("radio" if few else "select") if listed else "checkbox" if kind is bool else "text"
         return {
             "name": f.name,
@@ -79,7 +79,7 @@ def describe(
             "label": meta["label"],
             "help": in_page_words(config, meta["help"]) + ".",
             "value": defaults.get(f.name, f.default),
-            "options": [[value, label] for label, value in listed],
+            "options": listed,
             "examples": meta["examples"],
         }
 

@@ -155,7 +155,7 @@ def _between(session: AppState) -> str:
     """Return the rough steps at which Tiny Town began to predict a color and the right one; "" without snapshots."""
     from bertviz_lab.data.samples.tiny_town.world import COLOURS
 
-    kept = [name for _, name in session.snapshots.choices(NOBODY)]
+    kept = [name for name, _ in session.snapshots.choices(NOBODY)]
     steps = session.snapshots.reader(TOWN).steps() if TOWN in kept else ()
     kind = right = None
     for step in steps:

@@ -84,20 +84,20 @@ class Models:
             raise InputError(f"This run was started in another browser, which alone {what}.")
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """Return (label, name) of all that the picker offers: what the visitor trained, then what ships."""
+        """Return (name, label) of all that the picker offers: what the visitor trained, then what ships."""
         choices = []
         for run_id in self.visible_runs(visitor):
             state = self.runs.state(run_id)
             step = f", step {state.step:,}" if state.step and state.status != "finished" else ""
-            choices.append((f"{self.runs.name(run_id)} ({state.status}{step})", run_id))
-        return choices + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
+            choices.append((run_id, f"{self.runs.name(run_id)} ({state.status}{step})"))
+        return choices + [(name, f"{name} (comes with the lab)") for name in self.shipped()]
 
     def starts(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """Return (label, name) of what a training can start from: nothing, what ships, the visitor's ended runs."""
+        """Return (name, label) of what a training can start from: nothing, what ships, the visitor's ended runs."""
         choices = self.choices(visitor)
-        shipped = [(label, name) for label, name in choices if not self.is_run(name)]
-        trained = [(label, name) for label, name in choices if self.is_run(name) and self._trained(name)]
-        return [("random weights", RANDOM), *shipped, *trained]
+        shipped = [choice for choice in choices if not self.is_run(choice[0])]
+        trained = [choice for choice in choices if self.is_run(choice[0]) and self._trained(choice[0])]
+        return [(RANDOM, "random weights"), *shipped, *trained]
 
     def start_folder(self, name: str) -> Path:
         """Return the folder of a model to start from, never a typed folder or hub id. Raises `InputError`."""

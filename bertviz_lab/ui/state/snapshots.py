@@ -54,10 +54,10 @@ class SnapshotStore:
         self._logs = LruCache(_KEPT_LOGS)
 
     def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
-        """Return (label, name) of the visitor's runs with snapshots, the newest first, then of shipped models."""
-        choices = [(label, name) for label, name in self._models.choices(visitor) if self.has_snapshots(name)]
-        shipped = [choice for choice in choices if not self._models.is_run(choice[1])]
-        shipped.sort(key=lambda choice: choice[1] != FIRST)
+        """Return (name, label) of the visitor's runs with snapshots, the newest first, then of shipped models."""
+        choices = [choice for choice in self._models.choices(visitor) if self.has_snapshots(choice[0])]
+        shipped = [choice for choice in choices if not self._models.is_run(choice[0])]
+        shipped.sort(key=lambda choice: choice[0] != FIRST)
         return [choice for choice in choices if choice not in shipped] + shipped
 
     def has_snapshots(self, name: str) -> bool:
@@ -68,7 +68,7 @@ class SnapshotStore:
 
     def default(self, visitor: Visitor) -> str:
         """Return the run under way, else the first that ships, else the newest run; "" where there is none at all."""
-        names = [name for _, name in self.choices(visitor)]
+        names = [name for name, _ in self.choices(visitor)]
         names.sort(key=lambda name: 0 if self.is_live(name) else 2 if self._models.is_run(name) else 1)
         return next(iter(names), "")
 

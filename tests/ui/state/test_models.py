@@ -38,7 +38,7 @@ def make_run(
 
 def test_the_picker_lists_trained_models_before_those_that_ship(session: AppState) -> None:
     make_run(session)
-    labels, names = zip(*session.models.choices(NOBODY), strict=True)
+    names, labels = zip(*session.models.choices(NOBODY), strict=True)
     assert names == (RUN, "little")
     assert labels == ("kind-otter (finished)", "little (comes with the lab)")
 
@@ -60,10 +60,10 @@ def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(sess
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210", status="training")
     make_run(session, "wise-owl-0000456789abcdef", status="failed", model=False)
-    assert [name for _, name in session.models.starts(NOBODY)] == ["random", "little", RUN]
+    assert [name for name, _ in session.models.starts(NOBODY)] == ["random", "little", RUN]
     shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
-    assert [name for _, name in shared.models.starts(NOBODY)] == ["random", "little"]
-    assert [name for _, name in shared.models.starts(OWNER)] == ["random", "little", RUN]
+    assert [name for name, _ in shared.models.starts(NOBODY)] == ["random", "little"]
+    assert [name for name, _ in shared.models.starts(OWNER)] == ["random", "little", RUN]
 
 
 def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, settings: Settings) -> None:
@@ -74,7 +74,7 @@ def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, 
     assert shared.models.visible_runs(OWNER) == ("calm-fox-fedcba9876543210",)
     assert shared.models.visible_runs(STRANGER) == (RUN,)
     assert shared.models.visible_runs(NOBODY) == ()
-    assert [name for _, name in shared.models.choices(NOBODY)] == ["little"]
+    assert [name for name, _ in shared.models.choices(NOBODY)] == ["little"]
     assert set(session.models.visible_runs(NOBODY)) == {RUN, "calm-fox-fedcba9876543210"}
 
 

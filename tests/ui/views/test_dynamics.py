@@ -66,8 +66,8 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
     write_json(session.settings.runs_dir / "empty-run" / "config.json", {"corpus": ["x"]})
     write_state(session.settings.runs_dir / "empty-run", RunState("finished"))
     assert session.snapshots.choices(NOBODY) == [
-        ("calm-otter (finished)", RUN),
-        ("tiny-town (comes with the lab)", "tiny-town"),
+        (RUN, "calm-otter (finished)"),
+        ("tiny-town", "tiny-town (comes with the lab)"),
     ]
     assert session.snapshots.default(NOBODY) == "tiny-town"
     with pytest.raises(InputError, match="has no snapshots"):
@@ -77,8 +77,8 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
 def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
-    assert [name for _, name in shared.snapshots.choices(NOBODY)] == ["tiny-town"]
-    assert [name for _, name in shared.snapshots.choices(OWNER)] == [RUN, "tiny-town"]
+    assert [name for name, _ in shared.snapshots.choices(NOBODY)] == ["tiny-town"]
+    assert [name for name, _ in shared.snapshots.choices(OWNER)] == [RUN, "tiny-town"]
     path = str(session.settings.checkpoints / "tiny-town")
     for elsewhere in (path, "../checkpoints/tiny-town", "google-bert/bert", ""):
         with pytest.raises(InputError):
@@ -190,7 +190,7 @@ def test_a_fine_tuned_history_shows_its_labels(settings: Settings) -> None:
 def test_the_page_is_told_what_to_begin_with_and_what_trains(
     session: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shipped = ["tiny-town", "tiny-town (comes with the lab)"]
+    shipped = ("tiny-town", "tiny-town (comes with the lab)")
     assert ask(session, "runs", run="") == {"choices": [shipped], "first": "tiny-town", "live": []}
     make_run(session, status="training")
     monkeypatch.setattr("bertviz_lab.jobs.runs.is_alive", lambda state, folder: True)
@@ -201,9 +201,9 @@ def test_the_page_is_told_what_to_begin_with_and_what_trains(
 def test_a_link_leads_to_its_run_and_to_no_other_where_that_is_gone(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
-    for run, others in ((RUN, [[RUN, "calm-otter"]]), ("gone", [["gone", "gone"]]), ("/etc", [["/etc", "/etc"]])):
+    for run, others in ((RUN, [(RUN, "calm-otter")]), ("gone", [("gone", "gone")]), ("/etc", [("/etc", "/etc")])):
         choices = ask(shared, "runs", run=run)["choices"]
-        assert choices == [*others, ["tiny-town", "tiny-town (comes with the lab)"]]
+        assert choices == [*others, ("tiny-town", "tiny-town (comes with the lab)")]
     for question, texts in (("examples", {}), ("opening", {"text_a": "a", "text_b": "", "words": ""})):
         with pytest.raises(InputError, match="no longer here"):
             ask(shared, question, run="gone", **texts)

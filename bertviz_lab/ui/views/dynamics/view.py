@@ -42,9 +42,9 @@ def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
     `run` is the chosen one, maybe by a link to another visitor's. It stays a choice where it is gone, so that `opening`
     can say so.
     """
-    choices = [[name, label] for label, name in state.snapshots.choices(visitor)]
+    choices = state.snapshots.choices(visitor)
     if run and run not in [name for name, _ in choices]:
-        choices.insert(0, [run, state.runs.name(run) if state.snapshots.has_snapshots(run) else run])
+        choices.insert(0, (run, state.runs.name(run) if state.snapshots.has_snapshots(run) else run))
     live = [name for name, _ in choices if state.snapshots.is_live(name)]
     return {"choices": choices, "first": state.snapshots.default(visitor), "live": live}
 

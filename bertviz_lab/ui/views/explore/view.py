@@ -24,7 +24,7 @@ ModelNames = Annotated[list[ModelName], Field(max_length=2)]
 
 def models(state: AppState, visitor: Visitor) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return (title, [(name, words), ...]) of what ships and of the visitor's own, where there are some."""
-    runs = [(name, label) for label, name in state.models.choices(visitor) if state.models.is_run(name)]
+    runs = [choice for choice in state.models.choices(visitor) if state.models.is_run(choice[0])]
     shipped = [(name, name) for name in state.models.shipped()]
     return [group for group in (("Shipped models", shipped), ("Your runs", runs)) if group[1]]
 

@@ -49,9 +49,9 @@ def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     }
 
 
-def starts(state: AppState, visitor: Visitor) -> list[list[str]]:
-    """Return the models to start from as [value, label]; each run may add one."""
-    return [[value, label] for label, value in state.models.starts(visitor)]
+def starts(state: AppState, visitor: Visitor) -> list[tuple[str, str]]:
+    """Return the models to start from as (value, label); each run may add one."""
+    return state.models.starts(visitor)
 
 
 def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: Word) -> dict[str, Any]:
