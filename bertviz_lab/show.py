@@ -17,12 +17,11 @@ from typing import Any, Literal, cast
 
 from bertviz_lab import interpret
 from bertviz_lab.data.examples import Question, Task
-from bertviz_lab.figures.attention import attention_body, attention_payload
+from bertviz_lab.figures.attention import attention_body, attention_payload, heads_payload
 from bertviz_lab.figures.corpus import corpus_heads_body, head_examples_body, neuron_examples_body
 from bertviz_lab.figures.findings import findings_payload
 from bertviz_lab.figures.influence import bm25_payload, tracin_payload
 from bertviz_lab.figures.payload import figure
-from bertviz_lab.figures.payload import to_json as packed
 from bertviz_lab.figures.probing import lens_fit_payload, probes_payload
 from bertviz_lab.figures.results import (
     attribution_body,
@@ -372,12 +371,11 @@ def attention_comparison(compared: interpret.AttentionComparison, title: str = "
 
 def heads(traces: Mapping[str, interpret.TextTrace]) -> View:
     """Show all heads of several models side by side, by their names."""
-    grids = []
-    for trace in traces.values():
-        windows = [layer.window for layer in trace.layers]
-        grids.append(attention_payload(attention_body(trace.encoding, trace.attentions, windows=windows)))
-    payload = packed({"names": list(traces), "grids": grids, "file": "heads"})
-    return _view("heads", "Heads of several models", payload, 640)
+    bodies = [
+        attention_body(trace.encoding, trace.attentions, windows=[layer.window for layer in trace.layers])
+        for trace in traces.values()
+    ]
+    return _view("heads", "Heads of several models", heads_payload(traces, bodies), 640)
 
 
 def logit_lens(lens: interpret.LogitLens) -> View:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,14 @@ from starlette.routing import Route
 
 from bertviz_lab.browser.export import GRAPH, WEIGHTS
 from bertviz_lab.browser.facts import PARTIAL
-from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, browser_source, digest, export_model, vendored
+from bertviz_lab.browser.site import LIBRARIES, PUBLISHED, WASM, WORKER, browser_source, export_model, vendored
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.onnx_export import require_libraries
 from bertviz_lab.training.pretraining.corpus_cache import cache_folder
 from bertviz_lab.ui.guard.logins import is_logged_in
-from bertviz_lab.ui.server.assets import KEPT_FOR_A_YEAR, PageEngine, kept_file
+from bertviz_lab.ui.server.assets import KEPT_FOR_A_YEAR, PageEngine, digest, kept_file
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -179,7 +180,7 @@ def code_files() -> Mapping[str, str | bytes]:
 @cache
 def code_version() -> str:
     """Return the name of the folder of `code_files`: other files have another one."""
-    return digest(*(part for name, content in code_files().items() for part in (name, content)))
+    return digest(*chain(*code_files().items()))
 
 
 @cache

@@ -294,18 +294,16 @@ def _folder(content: _Content) -> dict[str, bytes]:
     assets_by_name |= {f"{_ENGINE}/{file}": vendored(file) for file in (*LIBRARIES.values(), WASM)}
     assets_by_name |= {f"drawings/{kind}.html": standalone_page(kind, "").encode() for kind in content.drawings}
     assets_by_name["lab.css"] = _styles().encode()
-    folder = f"lab-{digest(*(part for name in sorted(assets_by_name) for part in (name, assets_by_name[name])))}"
+    folder = f"lab-{assets.digest(*(part for file in sorted(assets_by_name.items()) for part in file))}"
     files = {f"{folder}/{name}": text for name, text in assets_by_name.items()}
     names = {"wasm": f"{folder}/{_ENGINE}/{WASM}", "drawings": f"{folder}/drawings/"}
     for name, body in content.files().items():
         stem, dot, end = re.sub(r"[^\w./-]+", "-", name).rpartition(".")
-        names[name] = path = f"models/{stem}-{digest(body)}{dot}{end}"
+        names[name] = path = f"models/{stem}-{assets.digest(body)}{dot}{end}"
         files[path] = body
     import_map = json.dumps({"imports": {"lab/": f"./{folder}/"}})
-    first = ("client/main.js", "views/predictions/view.js", "views/attention/view.js",
-             *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")))  # fmt: skip
     ours = ("site.js", *_PAGE)
-    preloaded = [*ours, *with_imports(first, ours)]
+    preloaded = [*ours, *with_imports(assets.FIRST, ours)]
     head = [f'<script type="importmap">{import_map}</script>', f'<link rel="stylesheet" href="{folder}/lab.css">']
     head += [f'<link rel="modulepreload" href="{folder}/{name}">' for name in preloaded]
     scripts = f"'self' {_source_of(import_map)} 'wasm-unsafe-eval'"
@@ -323,14 +321,6 @@ def _folder(content: _Content) -> dict[str, bytes]:
         waiting=f"{_WAITING} A web server must serve it: the pages of a folder cannot be opened from a disk.",
     )
     return files | {"index.html": page.encode()}
-
-
-def digest(*parts: str | bytes) -> str:
-    """Return twelve digits of the hash of some content."""
-    content = hashlib.sha256()
-    for part in parts:
-        content.update(part.encode() if isinstance(part, str) else part)
-    return content.hexdigest()[:12]
 
 
 def _single_file(content: _Content) -> str:

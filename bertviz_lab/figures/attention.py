@@ -1,7 +1,7 @@
 """Attention weights of a whole model: quantized so that the page can hold every head at once, and as files."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +21,11 @@ WHOLE_MODEL_BYTES = 8 * 2**20
 def attention_payload(body: Mapping[str, Any]) -> Payload:
     """Return the result of `attention_body` as text; the lab's page itself takes bytes."""
     return to_json({**body, "cells": base64_array(body["cells"])})
+
+
+def heads_payload(names: Iterable[str], bodies: Iterable[Mapping[str, Any]]) -> Payload:
+    """Return the heads of several models on one text: their names, and the `attention_body` of each."""
+    return to_json({"names": list(names), "grids": [attention_payload(body) for body in bodies]})
 
 
 def attention_body(

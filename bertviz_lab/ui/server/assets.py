@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 
 from starlette.datastructures import MutableHeaders
@@ -32,8 +33,8 @@ _SITE = "site.js"
 #: Who answers the page's questions; a published page has an engine of its own.
 _ANSWERER = "export { answerer } from 'lab/client/answering.js';"
 #: What the page imports as it opens; the browser fetches it while Gradio starts.
-_FIRST = (
-    "client/main.js", "client/answering.js", "views/predictions/view.js", "views/attention/view.js",
+FIRST = (
+    "client/main.js", "views/predictions/view.js", "views/attention/view.js",
     *(DRAWINGS[kind].module for kind in ("facts", "fill", "attention")),
 )  # fmt: skip
 #: Style sheets of all parts, of single parts, and of a workshop's pages.
@@ -117,15 +118,20 @@ def files() -> dict[str, str]:
 @cache
 def folder() -> str:
     """Return the folder's address: other files have another one."""
+    return f"{_FOLDER}/{digest(*chain(*sorted(files().items())))}"
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return twelve digits of the hash of some content."""
     content = hashlib.sha256()
-    for name, text in sorted(files().items()):
-        content.update(f"{name}\0{text}\0".encode())
-    return f"{_FOLDER}/{content.hexdigest()[:12]}"
+    for part in parts:
+        content.update(part.encode() if isinstance(part, str) else part)
+    return content.hexdigest()[:12]
 
 
 def head(page: str = "lab", language: str = ENGLISH.code, engine: PageEngine | None = None) -> str:
     """Return what a document's head needs: the import map, the rules, and for a workshop's page its script."""
-    first = ("workshop/leader.js",) if page == "workshop" else _FIRST
+    first = ("workshop/leader.js",) if page == "workshop" else (*FIRST, "client/answering.js")
     imports = {"lab/": f"./{folder()}/"} | ({"lab/browser/": f"./{engine.modules}/"} if engine else {})
     lines = [
         f'<script type="importmap">{json.dumps({"imports": imports})}</script>',

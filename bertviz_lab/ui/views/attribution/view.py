@@ -1,9 +1,11 @@
 """What Attribution asks: what a prediction rests on, token by token and head by head, and it after interventions."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
@@ -14,7 +16,7 @@ from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, Input, ModelName, Text, Word, questions
 
-_SHOWN_CLASSES = 6  # of many, before and after an intervention
+_SHOWN_CLASSES = 6  # of many, in each run
 LARGE = 20_000_000  # weights: attributions of a larger model take seconds
 
 
@@ -118,10 +120,7 @@ def intervention(
     before = interpret.class_scores(checkpoint, inputs, target)
     changed_inputs = with_segment_ids(inputs, segments) if segments and asked.text_b and config.has_segments else inputs
     after = interpret.class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
-    largest = [
-        int(index) for scores in (before, after) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]
-    ]
-    classes = dict.fromkeys([*largest, target.index])
+    classes = dict.fromkeys([*most_probable((before, after)), target.index])
     change = {"ablated": closed, "causal": causal, "segments": segments if changed_inputs is not inputs else ""}
     chart = figure(
         "intervention",
@@ -133,6 +132,11 @@ def intervention(
     )
     facts = figure("changes", change=change, lacks_segments=bool(segments) and not config.has_segments)
     return {"facts": facts, "chart": chart}
+
+
+def most_probable(runs: Iterable[NDArray[np.floating]], most: int = _SHOWN_CLASSES) -> list[int]:
+    """Return the most probable classes of each of some runs, by their scores."""
+    return [int(index) for scores in runs for index in np.argsort(-scores, kind="stable")[:most]]
 
 
 def _resolve_kind(checkpoint: Any, text_a: str, text_b: str, kind: str) -> Any:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
@@ -15,7 +14,7 @@ from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, Text, Word, questions
-from bertviz_lab.ui.views.attribution.view import Explained, targets
+from bertviz_lab.ui.views.attribution.view import Explained, most_probable, targets
 from bertviz_lab.ui.views.layers.view import kept_lens
 
 Component = Literal["residual", "attention", "feed_forward", "head"]
@@ -48,8 +47,7 @@ def patched(state: AppState, asked: Traced, component: Component, layer: Index, 
     checkpoint, cell, texts = asked.checkpoint(state), interpret.Cell(component, layer, index), _texts(effects)
     given = {"target": effects.target, "corruption": effects.corruption, "direction": asked.direction}
     runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **given)
-    largest = [int(place) for run in runs for place in np.argsort(-run, kind="stable")[:_SHOWN_CLASSES]]
-    classes = list(dict.fromkeys([effects.target.index, *largest]))
+    classes = list(dict.fromkeys([effects.target.index, *most_probable(runs)]))
     inputs = interpret.encode_inputs(checkpoint, *texts)
     names = [interpret.class_name(checkpoint, inputs, effects.target, place) for place in classes]
     drawn = {"cell": cell, "rows": len(effects.scores[component]), "names": names}

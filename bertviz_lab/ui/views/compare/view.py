@@ -9,8 +9,8 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.config.ablations import ABLATIONS, WHOLE, ablation_of
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.attention import attention_body, attention_payload
-from bertviz_lab.figures.payload import Payload, figure, message_payload, to_json
+from bertviz_lab.figures.attention import attention_body, heads_payload
+from bertviz_lab.figures.payload import Payload, figure, message_payload
 from bertviz_lab.figures.training.runs import RunView, compared_payload, runs_payload
 from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
@@ -96,14 +96,13 @@ def nsp(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: 
 def attention(state: AppState, visitor: Visitor, names: RunIds, text_a: Text, text_b: Text) -> Payload:
     """Return all heads of each model."""
     checkpoints, labels = _opened(state, visitor, names)
-    grids = []
+    bodies = []
     for checkpoint in checkpoints:
         trace = interpret.trace_text(checkpoint, text_a, text_b.strip() or None)
         if len(trace.tokens) > _LONGEST:
             raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
-        body = attention_body(trace.encoding, trace.attentions, windows=checkpoint.config.windows)
-        grids.append(attention_payload(body))
-    return to_json({"names": labels, "grids": grids, "file": "heads"})
+        bodies.append(attention_body(trace.encoding, trace.attentions, windows=checkpoint.config.windows))
+    return heads_payload(labels, bodies)
 
 
 def logged(state: AppState) -> list[str]:

@@ -18,7 +18,7 @@ from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Index, questions
-from bertviz_lab.ui.views.attribution.view import Explained, targets
+from bertviz_lab.ui.views.attribution.view import Explained, most_probable, targets
 
 _LEFT_OUT = 20  # sentences by default
 _SHOWN_TOKENS, _SHOWN_RUNS = 4, 5
@@ -89,7 +89,7 @@ def retrained(state: AppState, visitor: Visitor, asked: Asked) -> dict[str, Any]
     checkpoint, inputs, target = _opened(state, asked)
     opened = [(name, checkpoint), *((state.runs.name(run), state.models.open(run)) for run in done)]
     scores = [(title, interpret.class_scores(other, inputs, target)) for title, other in opened]
-    tops = [int(at) for _, of_run in scores for at in (-of_run).argsort(kind="stable")[:_SHOWN_TOKENS]]
+    tops = most_probable((of_run for _, of_run in scores), _SHOWN_TOKENS)
     tokens = list(dict.fromkeys([target.index, *tops]))
     names = [checkpoint.tokenizer.token(token) for token in tokens]
     chart = retrained_payload(names, [(title, of_run[tokens].tolist()) for title, of_run in scores])
