@@ -59,7 +59,6 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: Tuned
     added = _added_terms(checkpoint)
     return {
         "name": checkpoint.name,
-        "architecture": checkpoint.architecture,
         "card": checkpoint.card,
         "parts": json.loads(architecture(state, model)) | {"name": checkpoint.name},
         "about": json.loads(about(state, NOBODY, model)),

@@ -90,18 +90,11 @@ def columns_payload(
     return figure("columns", **given, **captions)
 
 
-class PointsAxes(Captions, total=False):
-    """How a scatter plot is drawn."""
-
-    what: str  # what a point is, in the table
-    extra_columns: ExtraColumns  # of the table
-    fits: bool  # whether the y-axis is as long as the points need, and not from 0 to 1
-
-
-class PointsOptions(PointsAxes):
+class PointsOptions(Captions):
     """What the points of a scatter plot are."""
 
     axes: tuple[str, str]  # names of the axes
+    extra_columns: ExtraColumns  # of the table
     groups: Sequence[int]  # of each point; groups have colors
     group_names: Sequence[str]
     marked: Sequence[bool]  # points that are crosses

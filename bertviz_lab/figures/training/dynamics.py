@@ -119,7 +119,6 @@ def opening_payload(
             "labels": list(labels),
             "words": [word.text for word in analysis.words],
             "follows": follows,
-            "names": names,
             "charts": {name: _drawn(chart) for name, chart in charts.items()},
         }
     )

@@ -15,6 +15,7 @@ from bertviz_lab.figures.training.curves import FURNITURE, compared_panels, thin
 
 #: Events that the chart uses.
 _KINDS = ("RunStarted", "StepDone", "EvalDone", "ProbesDone", "RunFinished")
+_MOST_STEPS = 400  # of a log
 #: What tells runs apart: a color, and the symbol of their marks for those who cannot tell the colors.
 _SYMBOLS = {
     "circle": "●", "square": "■", "triangle-up": "▲", "diamond": "◆", "circle-open": "○", "triangle-down": "▼"
@@ -39,16 +40,16 @@ class RunView:
     rows: Sequence[Mapping[str, Any]] = ()  # events as in `events.jsonl`, of a run that is not followed
 
 
-def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str, max_steps: int = 400) -> Payload:
+def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str) -> Payload:
     """Return the payload of the comparison of runs, at most `len(LOOKS)` of them.
 
-    `label` gives the display name of a setting. More than `max_steps` training steps of a log are thinned evenly; all
-    other rows are kept.
+    `label` gives the display name of a setting. The training steps of long logs are thinned evenly; all other rows are
+    kept.
     """
     looks, settings = list(zip(runs, LOOKS, strict=False)), [run.settings for run in runs]
     shown = [
         {"id": run.id, "name": run.name, "colour": color, "glyph": glyph}
-        | {"rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None}
+        | {"rows": thinned(run.rows, _KINDS, _MOST_STEPS) if run.rows else None}
         for run, (color, _, glyph) in looks
     ]
     panels = compared_panels([(run.name, color, symbol) for run, (color, symbol, _) in looks])

@@ -29,8 +29,6 @@ _MOST_WAITING = 500  # calls of all visitors that Gradio holds; the scheduler ho
 _MOST_UNREAD = 4 * MOST_WEIGHTS  # numbers in answers that nobody has fetched, some 40 bytes each
 _WITHDRAWN = "This answer was not fetched, and newer ones have taken its place; ask again and fetch the answer at once."
 
-NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed", "attribute")
-
 
 def add_endpoints(session: AppState) -> None:
     """Publish the endpoints; `model` is a name from `/models`, a run, a folder or a hub id, "" the default.

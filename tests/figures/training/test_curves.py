@@ -147,7 +147,7 @@ def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text()
 def test_an_opening_has_a_chart_for_each_thing_that_is_followed_over_the_steps():
     found = interpret.analyze_snapshot(little_checkpoint(), TEXT)
     body = json.loads(opening(found, tracked=("cat", "##s", "<b>"), projected=("cat", "dog"), curve=rows([1, 2, 4])))
-    assert (body["follows"], body["names"]) == ("words", ["cat", "s", "<b>"])
+    assert body["follows"] == "words"
     assert "".join(before + text for before, text in body["sentence"]) == TEXT
     assert body["start"]["rows"] == [found.masked_tokens[0].position]
     for name in ("tracked", "rank"):
@@ -168,7 +168,7 @@ def test_without_a_masked_token_labels_next_sentence_and_answer_are_followed():
     def followed(**results):
         analysis = dataclasses.replace(interpret.analyze_snapshot(little_checkpoint(), "the red cat"), **results)
         body = json.loads(opening(analysis, labels=("bad", "good") if "labels" in results else ()))
-        return body["follows"], body["names"]
+        return body["follows"], [name for name, _ in body["charts"]["tracked"]["keys"]]
 
     assert followed() == ("", [])
     assert followed(is_next=0.5) == ("next", ["B follows A"])

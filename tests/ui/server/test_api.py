@@ -15,7 +15,7 @@ from gradio_client.exceptions import AppError
 
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.ui.app import build
-from bertviz_lab.ui.server.api import MOST_TEXTS, MOST_WEIGHTS, NAMES, EndpointQueue
+from bertviz_lab.ui.server.api import MOST_TEXTS, MOST_WEIGHTS, EndpointQueue
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
 from tests.ui.pages import little_settings, request_of, serve
@@ -37,7 +37,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def test_the_named_endpoints_and_no_more_are_public(page: Page) -> None:
     described = page[0].view_api(print_info=False, return_format="dict")
     assert isinstance(described, dict)
-    assert set(described["named_endpoints"]) == {f"/{name}" for name in NAMES}
+    names = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed", "attribute")
+    assert set(described["named_endpoints"]) == {f"/{name}" for name in names}
     assert described["unnamed_endpoints"] == {}
 
 

@@ -24,7 +24,7 @@ export function cut(text, width, letter) {
   return `${letters.join('').trimEnd()}…`;
 }
 
-/** {width, height, items, columns}: shapes in the order in which they are drawn. `view` is what is looked at: {levels,
+/** {width, height, items}: shapes in the order in which they are drawn. `view` is what is looked at: {levels,
  * layer, head, position, mask}; `words` those of the parts, `gettext` translates the others. */
 export function layoutOf(model, view, words, gettext) {
   const steps = stepsOf(model, view.layer);
@@ -37,7 +37,7 @@ export function layoutOf(model, view, words, gettext) {
     return { kind: 'lens', points: [[from?.x ?? edge, from?.y ?? 0], [x, 0], [x, column.height],
       [from?.x ?? edge, (from?.y ?? 0) + (from?.height ?? 0)]] };
   });
-  return { items: [...lenses, ...columns.flatMap(({ items }) => items)], columns,
+  return { items: [...lenses, ...columns.flatMap(({ items }) => items)],
     width: columns.length * (COLUMN + GAP) - GAP, height: Math.max(...columns.map(({ height }) => height)) };
 
   /** A column to be filled from the top. */

@@ -41,7 +41,6 @@ def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
         "accept": [*FORMATS, ".zip", ".xml", ".bz2"],
         "groups": forms.describe(PretrainConfig, defaults, {"init_from": state.models.starts(visitor)}),
         "by_text": run_settings.BY_TEXT,
-        "by_recipe": run_settings.BY_RECIPE,
         "reading": [*run_settings.READING, "init_from"],
         "forecast": _FORECAST,
         "limits": limits_sentence(limits),
