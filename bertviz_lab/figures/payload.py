@@ -11,7 +11,6 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab import strict_json
@@ -66,10 +65,5 @@ def facts_payload(
 
 
 def base64_array(array: NDArray[Any]) -> str:
-    """Return the bytes of an array as base64 text."""
-    return base64.b64encode(little_endian(array)).decode("ascii")
-
-
-def little_endian(array: NDArray[Any]) -> bytes:
-    """Return the bytes of an array in C order, as browsers read them."""
-    return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
+    """Return the bytes of an array in C order, as browsers read them, as base64 text."""
+    return base64.b64encode(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()).decode("ascii")

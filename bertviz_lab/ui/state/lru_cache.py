@@ -75,9 +75,6 @@ class LruCache:
             for key in [key for key in self._values if is_obsolete(key)]:
                 self._remove(key)
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def _next_to_go(self) -> Hashable:
         *older, _ = self._values  # from the one that was asked for the longest time ago
         light = mean(self._weights[key] for key in older) if self._small_stay else 0
