@@ -113,9 +113,9 @@ class Models:
         folder = self.runs.folder(run_id) / "model"
         return folder if _weights(folder) and self.runs.state(run_id).status not in ACTIVE else None
 
-    def default(self, visitor: Visitor = NOBODY) -> str:
-        """Return the model to begin with: one that ships, else the newest that the visitor trained, else ""."""
-        trained = (run_id for run_id in self.visible_runs(visitor) if newest_model(self.runs.folder(run_id)))
+    def default(self) -> str:
+        """Return the model to begin with: one that ships, else the newest that everybody may see, else ""."""
+        trained = (run_id for run_id in self.visible_runs(NOBODY) if newest_model(self.runs.folder(run_id)))
         return next(iter(self.shipped()), "") or next(trained, "")
 
     def is_task_model(self, model: str) -> bool:

@@ -49,7 +49,7 @@ def leave_out(state: AppState, visitor: Visitor, asked: Asked, by: Method, count
     """Queue a run without the first sentences of a ranking, without random ones, or without none; return its id."""
     from bertviz_lab.training.runs.training_text import read_training_text, without_sentences
 
-    name, folder = _trained(state, visitor, asked.model)
+    name, folder = _trained(state, visitor, asked)
     tokenizer = asked.checkpoint(state).tokenizer
     text = read_training_text(folder, tokenizer)
     if by in ("TracIn", "BM25"):
@@ -75,7 +75,7 @@ def retrained(state: AppState, visitor: Visitor, asked: Asked) -> dict[str, Any]
 
     `runs` are [name, status] of those that are not finished, and `active` is whether any of them trains or waits.
     """
-    name, _ = _trained(state, visitor, asked.model)
+    name, _ = _trained(state, visitor, asked)
     runs = {run: state.runs.state(run) for run in _runs_of(state, visitor, name)}
     done = [run for run, of_run in runs.items() if of_run.status == "finished"][:_SHOWN_RUNS]
     waiting = [
@@ -96,9 +96,9 @@ def retrained(state: AppState, visitor: Visitor, asked: Asked) -> dict[str, Any]
     return {"chart": chart, "runs": waiting, "active": active}
 
 
-def _trained(state: AppState, visitor: Visitor, model: str) -> tuple[str, Path]:
+def _trained(state: AppState, visitor: Visitor, asked: Asked) -> tuple[str, Path]:
     """Return the name and the folder of a model whose training is known. Raises `InputError` for another one."""
-    name = model.strip() or state.models.default(visitor)
+    name = asked.name(state)
     if not state.snapshots.has_snapshots(name):
         raise InputError(_NO_SNAPSHOTS)
     if state.models.is_run(name):
@@ -119,7 +119,7 @@ def _influence(state: AppState, visitor: Visitor, asked: Asked) -> Any:
     """Return the `TrainingInfluence` of a prediction, computed once for all that is asked about it."""
     from bertviz_lab.training.runs.training_text import read_training_text
 
-    name, folder = _trained(state, visitor, asked.model)
+    name, folder = _trained(state, visitor, asked)
     checkpoint, inputs, target = _opened(state, asked)
     reader = state.snapshots.reader(name)
 
