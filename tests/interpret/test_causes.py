@@ -19,13 +19,12 @@ from bertviz_lab import (
     Checkpoint,
     InputError,
     interpret,
-    load_checkpoint,
 )
 from bertviz_lab.interpret import COMPONENTS, FLOW_METHODS, Cell, Direction, Target
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
 from tests.interpret.test_planted import COPY, PLANTED, question
 from tests.little import little_checkpoint
-from tests.model.support import PRETRAINING, as_huggingface, randomized
+from tests.model.support import PRETRAINING, as_huggingface, random_checkpoint
 
 TEXT, OTHER = "the red [MASK] sat on the mat", "the old [MASK] sat on the mat"
 KINDS = {
@@ -39,9 +38,7 @@ KINDS = {
 
 def model_of(kind: str = "token", **shape: Any) -> Checkpoint:
     """A model whose every parameter is at random, biases and LayerNorms too."""
-    checkpoint = little_checkpoint(kind=KINDS[kind][0], **shape)
-    randomized(checkpoint.model, torch.Generator().manual_seed(2))
-    return checkpoint
+    return random_checkpoint(kind=KINDS[kind][0], **shape)
 
 
 def target_of(checkpoint: Checkpoint, kind: Any) -> Target:
@@ -115,11 +112,6 @@ def test_a_cell_predicts_what_it_scores(kind: str) -> None:
     for cell in (Cell("head", 0, 2), Cell("attention", 2, 0), Cell("residual", 0, 99)):
         with pytest.raises(InputError, match="not there"):
             interpret.predict_patched(checkpoint, *texts, cell=cell, **asked)
-
-
-@pytest.fixture(scope="module")
-def town() -> Checkpoint:
-    return load_checkpoint(Path(__file__).parents[2] / "checkpoints" / "tiny-town")
 
 
 @pytest.mark.parametrize("colors", [("black", "white"), ("white", "black"), ("red", "black")])

@@ -1,11 +1,9 @@
 """Tiny Town's truth is known: what its sentences were made by, the analyses have to find in the model that ships."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from bertviz_lab import Checkpoint, interpret, load_checkpoint
+from bertviz_lab import Checkpoint, interpret
 from bertviz_lab.interpret import Target
 
 COPY = "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite."
@@ -20,11 +18,6 @@ PLANTED = [
     (COPY.replace("black", "white"), "white", "black", "white"),
     (COPY.replace("black", "red"), "red", "black", "red"),
 ]
-
-
-@pytest.fixture(scope="module")
-def town() -> Checkpoint:
-    return load_checkpoint(Path(__file__).parents[2] / "checkpoints" / "tiny-town")
 
 
 def question(town: Checkpoint, text: str, answer: str, wrong: str) -> Target:

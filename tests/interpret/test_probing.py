@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertviz_lab import Checkpoint, InputError, interpret, load_checkpoint
+from bertviz_lab import Checkpoint, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.probes.probing_tasks import MASK, PROBING_TASKS, LabeledSentence, sentences_of_file
@@ -18,11 +18,6 @@ from tests.little import little_checkpoint
 
 TOWN = Path(__file__).parents[2] / "checkpoints" / "tiny-town"
 NOUNS, VERBS = ("cat", "dog", "man", "book"), ("sat", "ran", "reads", "walk")
-
-
-@pytest.fixture(scope="module")
-def town() -> Checkpoint:
-    return load_checkpoint(TOWN)
 
 
 def made(count: int = 120) -> list[LabeledSentence]:

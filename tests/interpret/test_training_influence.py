@@ -17,16 +17,10 @@ from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.training_text import read_training_text
 from tests.family_checkpoints import family_checkpoint
 from tests.little import SENTENCES, little_checkpoint
-from tests.model.support import randomized
+from tests.model.support import random_checkpoint
 
 TEXT = "the red [MASK] sat on the mat"
 TOWN = Path(__file__).parents[2] / "checkpoints" / "tiny-town"
-
-
-def model_of(seed: int = 2) -> Checkpoint:
-    checkpoint = little_checkpoint()
-    randomized(checkpoint.model, torch.Generator().manual_seed(seed))
-    return checkpoint
 
 
 def sentences_of(checkpoint: Checkpoint) -> list[np.ndarray]:
@@ -48,7 +42,7 @@ def loss_of_sentence(checkpoint: Checkpoint, ids: np.ndarray) -> Tensor:
 
 
 def test_products_are_those_of_the_gradients_of_single_sentences() -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     parameters = dict(checkpoint.model.named_parameters())
     generator = torch.Generator().manual_seed(3)
     direction = {name: torch.randn(value.shape, generator=generator) for name, value in parameters.items()}
@@ -73,7 +67,7 @@ def test_families_have_products_too(model_type: str, tmp_path: Path) -> None:
 
 
 def test_influence_is_how_a_small_step_on_the_sentence_moves_the_prediction() -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     sentences = sentences_of(checkpoint)
     found = interpret.training_influence(lambda step: checkpoint, [7], sentences, TEXT, learning_rate=lambda step: 0.5)
     assert found.steps == (7,)
@@ -93,7 +87,7 @@ def test_influence_is_how_a_small_step_on_the_sentence_moves_the_prediction() ->
 
 
 def test_snapshots_add_up_with_their_learning_rates() -> None:
-    models = {step: model_of(seed) for step, seed in enumerate((2, 3, 4))}
+    models = {step: random_checkpoint(seed) for step, seed in enumerate((2, 3, 4))}
     sentences = sentences_of(models[0])
     found = interpret.training_influence(models.__getitem__, [0, 1, 2], sentences, TEXT, learning_rate=float)
     parts = [
@@ -120,7 +114,7 @@ def test_relevance_is_the_sum_of_bm25_over_the_words_of_the_query() -> None:
 
 
 def test_of_many_sentences_the_most_relevant_and_an_even_spread_are_compared() -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     sentences = sentences_of(checkpoint)
     found = interpret.training_influence(lambda step: checkpoint, [1], sentences, TEXT, candidates=4)
     assert found.total == len(sentences)
@@ -132,7 +126,7 @@ def test_of_many_sentences_the_most_relevant_and_an_even_spread_are_compared() -
 
 
 def test_what_cannot_be_traced_is_one_sentence() -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     with pytest.raises(InputError, match="needs snapshots"):
         interpret.training_influence(lambda step: checkpoint, [], sentences_of(checkpoint), TEXT)
     with pytest.raises(InputError, match=r"Put \[MASK\]"):

@@ -13,16 +13,10 @@ from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.interpret import TunedLens, fit_tuned_lens
 from bertviz_lab.training.runs.training_text import read_training_text
 from tests.little import SENTENCES, little_checkpoint
-from tests.model.support import randomized
+from tests.model.support import random_checkpoint
 
 TEXT = "the red [MASK] sat on the mat"
 TOWN = Path(__file__).parents[2] / "checkpoints" / "tiny-town"
-
-
-def model_of(seed: int = 2) -> Checkpoint:
-    checkpoint = little_checkpoint()
-    randomized(checkpoint.model, torch.Generator().manual_seed(seed))
-    return checkpoint
 
 
 def sentences_of(checkpoint: Checkpoint, times: int = 20) -> list[np.ndarray]:
@@ -35,7 +29,7 @@ def same(first: interpret.LogitLens, second: interpret.LogitLens, layers: slice)
 
 
 def test_before_its_fit_the_tuned_lens_is_the_logit_lens() -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     tuned = interpret.logit_lens(checkpoint, TEXT, tuned=TunedLens.identity(checkpoint))
     assert tuned.is_tuned
     assert same(tuned, interpret.logit_lens(checkpoint, TEXT), slice(None))
@@ -61,7 +55,7 @@ def test_on_a_shipped_model_the_divergence_falls_in_every_layer_and_the_last_is_
 
 def test_where_the_last_layer_is_an_affine_map_the_lens_finds_it() -> None:
     """No sub-layer adds anything, and the last LayerNorm scales, flips and shifts what is normalized already."""
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for layer in checkpoint.model.bert.encoder.layers:
@@ -81,14 +75,14 @@ def test_where_the_last_layer_is_an_affine_map_the_lens_finds_it() -> None:
 
 
 def test_a_lens_is_kept_with_its_model_and_refused_for_another(tmp_path: Path) -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     lens = fit_tuned_lens(checkpoint, sentences_of(checkpoint), positions=100, held_out=20, steps=5)
     lens.save(tmp_path)
     loaded = TunedLens.load(tmp_path, checkpoint)
     assert loaded is not None
     assert loaded.fit == lens.fit
     assert torch.allclose(loaded.weights, lens.weights, atol=1e-3)
-    other = model_of(3)
+    other = random_checkpoint(3)
     assert TunedLens.load(tmp_path, other) is None
     assert TunedLens.load(tmp_path / "elsewhere", checkpoint) is None
     with pytest.raises(InputError, match="fitted for another model"):
@@ -99,7 +93,7 @@ def test_a_lens_is_kept_with_its_model_and_refused_for_another(tmp_path: Path) -
 
 
 def test_what_cannot_be_fitted_is_one_sentence() -> None:
-    checkpoint = model_of()
+    checkpoint = random_checkpoint()
     with pytest.raises(InputError, match="at least nine masked tokens"):
         fit_tuned_lens(checkpoint, sentences_of(checkpoint)[:2])
     with pytest.raises(InputError, match="choose a smaller model, or one that ships with its lens"):

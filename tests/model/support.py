@@ -7,6 +7,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from bertviz_lab import Checkpoint
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model import (
     BertForMaskedLM,
@@ -19,6 +20,7 @@ from bertviz_lab.model import (
 )
 from bertviz_lab.model.layers import LayerNorm
 from bertviz_lab.model.weights import state_for_huggingface
+from tests.little import little_checkpoint
 
 BATCH, LENGTH, VOCAB, LABELS = 3, 11, 53, 5
 
@@ -85,6 +87,13 @@ def randomized(model: nn.Module, generator: torch.Generator) -> nn.Module:
                 if isinstance(module, LayerNorm) and name == "weight":
                     parameter.add_(1.0)
     return model.eval()
+
+
+def random_checkpoint(seed: int = 2, **options: Any) -> Checkpoint:
+    """The little model with every parameter at random; options as of `little_checkpoint`."""
+    checkpoint = little_checkpoint(**options)
+    randomized(checkpoint.model, torch.Generator().manual_seed(seed))
+    return checkpoint
 
 
 def as_huggingface(kind: Kind, model: nn.Module) -> nn.Module:

@@ -101,11 +101,6 @@ def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monke
 
 
 @pytest.fixture(scope="module")
-def town() -> Checkpoint:
-    return load_checkpoint(SHIPPED / "tiny-town")
-
-
-@pytest.fixture(scope="module")
 def report(town: Checkpoint) -> ProbeReport:
     return probe(town)
 
