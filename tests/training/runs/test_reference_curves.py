@@ -48,13 +48,13 @@ def test_a_run_that_does_not_start_from_random_weights_has_no_references() -> No
         assert references_for(PretrainConfig(corpus=("a.txt",), **settings)) is None  # type: ignore[arg-type]
 
 
-def test_the_kept_runs_have_learned_and_state_what_they_are_compared_by() -> None:
+def test_the_kept_runs_fall_below_their_unigram_entropy_and_state_what_they_are_compared_by() -> None:
     assert KEPT["defaults"].keys() == {*COMPARED}
     for kept_run in KEPT["runs"]:
         tokens, losses, _ = zip(*kept_run["points"], strict=True)
         assert list(tokens) == sorted(tokens)
-        assert losses[-1] < losses[0]
-        # Held-out text of a tenth of a megabyte has other words than the rest.
-        assert losses[-1] < kept_run["unigram_entropy"] or kept_run["text_tokens"] < 100_000
+        assert losses[0] < kept_run["unigram_entropy"] + 2
+        if kept_run["text_tokens"] > 100_000:  # the held-out part of a shorter text has other words
+            assert losses[-1] < kept_run["unigram_entropy"]
         assert kept_run["settings"].keys() <= {*COMPARED}
         assert "model" in kept_run or kept_run["machine"]["commit"]
