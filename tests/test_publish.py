@@ -41,6 +41,9 @@ def test_a_model_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytes
 def test_snapshots_that_are_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="mine has no snapshots"):
         site.publish([str(little_folder(tmp_path / "mine"))], tmp_path / "page", snapshots=3)
+    for few in (1, -2):
+        with pytest.raises(InputError, match=f"2 or more, or 0 for none, not {few}"):
+            site.publish(["tiny-town"], tmp_path / "page", snapshots=few)
 
 
 def test_training_dynamics_are_those_of_the_lab_at_the_first_the_last_and_snapshots_between(tmp_path: Path) -> None:

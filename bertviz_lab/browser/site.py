@@ -133,11 +133,13 @@ def publish(
     """Write models as a page that needs no server, a new folder or with `single_file` a new HTML file.
 
     `names` are those of the models on the page, by default their own or of their folders. `snapshots` is how many of a
-    model's run the training dynamics are recorded of. `start` are parameters of an address (docs/publishing.md) that
-    the page opens with where its own has none. `report` is called with what happens. Raises `InputError` for a
-    model that is not there or too large, without snapshots where they are asked for, and where the place is taken or
-    cannot be written.
+    model's run the training dynamics are recorded of, 0 or 2 and more. `start` are parameters of an address
+    (docs/publishing.md) that the page opens with where its own has none. `report` is called with what happens. Raises
+    `InputError` for a model that is not there or too large, without snapshots where they are asked for, for another
+    number of them, and where the place is taken or cannot be written.
     """
+    if snapshots < 0 or snapshots == 1:
+        raise InputError(f"`snapshots` is 2 or more, or 0 for none, not {snapshots}.")
     _check_place(out, single_file)
     with tempfile.TemporaryDirectory() as scratch:
         state = AppState(Settings(runs_dir=Path(scratch) / "runs"))

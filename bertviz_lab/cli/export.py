@@ -71,8 +71,6 @@ def publish_command(options: argparse.Namespace) -> Result:
 
     path = Path(options.out)
     single_file = options.single_file or path.suffix.lower() == ".html"
-    if options.snapshots < 0 or options.snapshots == 1:
-        raise InputError(f"--snapshots must be 2 or more, or 0 for none, not {options.snapshots}.")
     given = {name: getattr(options, name) for name in ("precision", "snapshots")}
     page = publish(options.model, path, single_file=single_file, names=options.name, report=notice, **given)
     how = "Open it in a browser" if single_file else f"Try it with: python -m http.server --directory {path}"
