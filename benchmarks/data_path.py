@@ -42,16 +42,16 @@ def run(text: str, folder: str) -> dict[str, float]:
     seconds = time.perf_counter() - began
     ends = [*list(reached.values())[1:], seconds]
     stages = {name: end - start for (name, start), end in zip(reached.items(), ends, strict=True)}
-    found = {"seconds": seconds, "tokens": corpus.tokens, "peak_mb": peak_memory() / 1e6, "imported_mb": imported / 1e6}
-    return found | {f"stage: {name}": value for name, value in stages.items()}
+    run = {"seconds": seconds, "tokens": corpus.tokens, "peak_mb": peak_memory() / 1e6, "imported_mb": imported / 1e6}
+    return run | {f"stage: {name}": value for name, value in stages.items()}
 
 
 def measure(text: Path, folder: Path) -> dict[str, float]:
-    """The same in a process of its own, with the seconds that it took from its start on."""
+    """Run it in a process of its own, and add the seconds from the start of the process."""
     began = time.perf_counter()
     environment = {"BERTVIZ_LAB_CACHE": str(folder.parent / "cache")}
-    found = in_process("data_path", (str(text), str(folder)), environment)
-    return found | {"process_seconds": time.perf_counter() - began}
+    result = in_process("data_path", (str(text), str(folder)), environment)
+    return result | {"process_seconds": time.perf_counter() - began}
 
 
 def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def run_and_watch(command: Sequence[str]) -> int:
 
 
 def in_process(benchmark: str, case: Sequence[Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What a benchmark prints, as JSON, where its command line has a `--case`, in a process of its own."""
+    """Run one `--case` of a benchmark in a process of its own, and return the JSON that it prints."""
     command = [sys.executable, "-m", f"benchmarks.{benchmark}", "--case", json.dumps(case)]
     surroundings = os.environ | (environment or {})
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)
@@ -120,13 +120,13 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def mean_and_deviation(shares: Sequence[float]) -> str:
-    """The mean and, of several, the standard deviation, in hundredths."""
+    """Return the mean and, of several, the standard deviation, in percent."""
     mean = f"{100 * statistics.fmean(shares):.1f}"
     return f"{mean} ± {100 * statistics.stdev(shares):.1f}" if len(shares) > 1 else mean
 
 
 def beside_goals(unit: str, spreads: Mapping[str, Mapping[str, float]], goals: Mapping[str, float]) -> str:
-    """A table of what `spread` returns, by names, with the goals that some of these have."""
+    """Return a table of named spreads (`spread`), each with its goal if it has one."""
     rows = [
         [name, *(f"{at[key]:,.3g}" for key in ("min", "median", "max")), f"{goals[name]:,}" if name in goals else ""]
         for name, at in spreads.items()
