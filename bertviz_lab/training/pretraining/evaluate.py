@@ -50,7 +50,7 @@ def eval_batches(data: PretrainingData, size: EvalSize) -> Iterator[PretrainingB
             return
         yield batch
         masked_tokens, pairs = masked_tokens + batch.label_count, pairs + batch.pair_count
-        if masked_tokens >= size.masked_tokens and (pairs >= size.pairs or not batch.pair_count):
+        if masked_tokens >= size.masked_tokens and (pairs >= size.pairs or not data.pairs):
             return
 
 

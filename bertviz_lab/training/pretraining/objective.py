@@ -104,12 +104,11 @@ class PretrainingTask:
         measure = measure or (self.curriculum.is_causal and not batch.causal)
         if measure:
             metrics[f"{kind}_accuracy"] = count_correct(token_logits, batch.labels) / max(1, batch.label_count)
-        if pair_logits is not None and batch.next_sentence_label is not None:
-            pairs = max(1, batch.pair_count)
-            pair_loss = cross_entropy(pair_logits, batch.next_sentence_label, pairs)
+        if pair_logits is not None and batch.next_sentence_label is not None and batch.pair_count:
+            pair_loss = cross_entropy(pair_logits, batch.next_sentence_label, batch.pair_count)
             loss, metrics["nsp_loss"] = loss + pair_loss, pair_loss
             if measure:
-                metrics["nsp_accuracy"] = count_correct(pair_logits, batch.next_sentence_label) / pairs
+                metrics["nsp_accuracy"] = count_correct(pair_logits, batch.next_sentence_label) / batch.pair_count
         elif pair_logits is not None:  # every parameter has a gradient, which several processes count on
             loss = loss + 0.0 * pair_logits.sum()
         return StepOutput(loss, metrics)

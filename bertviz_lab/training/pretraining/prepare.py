@@ -134,9 +134,9 @@ def _tokenize(
     """
 
     pieces: list[NewPiece] = []  # that the vocabulary gains
+    given, added = corpus_cache.given_tokenizer(config), config.add_vocabulary
 
     def train_tokenizer(progress: _Progress) -> Tokenizer:
-        given, added = corpus_cache.given_tokenizer(config), config.add_vocabulary
         if given and not added:
             return given
         characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * (config.added_pieces or config.vocab_size))
@@ -171,19 +171,19 @@ def _tokenize(
             without=config.without,
         )
 
-    work = "Adding words to the vocabulary" if config.add_vocabulary else "Training the tokenizer"
+    work = "Loading the tokenizer" if given else "Training the tokenizer"
+    work = "Adding words to the vocabulary" if added else work
     tokenizer = yield from _in_background("vocabulary", work, should_stop, train_tokenizer)
     yield from _in_background("tokenize", f"Tokenizing the {what}", should_stop, tokenize)
-    return [*_warnings(config, folder, tokenizer, sentences)]
+    return [*_warnings(folder, tokenizer, sentences, given is not None)]
 
 
 def _warnings(
-    config: PretrainConfig, folder: Path, tokenizer: Tokenizer, sentences: Callable[[int], Iterable[str]]
+    folder: Path, tokenizer: Tokenizer, sentences: Callable[[int], Iterable[str]], is_given: bool
 ) -> Iterator[str]:
     """Yield what does not suit the text: settings of the tokenizer, and a vocabulary with many [UNK] in it."""
     sample, corpus = [*sentences(_SAMPLE_CHARACTERS)], TokenizedCorpus.open(folder / "corpus")
     unknown = corpus.counts(tokenizer.vocab_size)[tokenizer.unk_id] / corpus.tokens
-    is_given = bool(config.tokenizer or config.init_from or config.teacher)
     yield from writing_warnings(writing_system(sample), tokenizer)
     yield from unknown_warning(float(unknown), tokenizer, sample, is_given=is_given)
 

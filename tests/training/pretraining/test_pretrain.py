@@ -115,6 +115,21 @@ def test_the_first_loss_is_that_of_guessing_and_it_falls(text, tmp_path):
     assert last.metrics["mlm_loss"] < steps[0].metrics["mlm_loss"] - 0.5
 
 
+def test_a_step_without_pairs_has_no_nsp_score(text, tmp_path, monkeypatch):
+    """Texts are batched by length, and one without a second is shorter: some batches have no pair."""
+    step, seen = PretrainingTask.training_step, []
+
+    def watched(task, model, batch, measure):
+        out = step(task, model, batch, measure)
+        seen.append((batch.pair_count > 0, {"nsp_loss", "nsp_accuracy"} & out.metrics.keys()))
+        return out
+
+    monkeypatch.setattr(PretrainingTask, "training_step", watched)
+    finish(short_run(text, single_share=0.8, steps=40), tmp_path)
+    assert {has_pairs for has_pairs, _ in seen} == {True, False}
+    assert all(bool(scores) == has_pairs for has_pairs, scores in seen)
+
+
 def test_the_folder_holds_what_is_needed_to_repeat_the_run(text, tmp_path):
     config = short_run(text)
     events = finish(config, tmp_path)
