@@ -148,6 +148,15 @@ def test_a_selected_token_is_marked_in_every_drawing(page: Page, served: Served)
     expect(strip.locator(".selected")).to_have_count(0)
 
 
+def test_a_strip_of_tokens_breaks_into_lines_that_fit_beside_the_longest_row_name(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    visit(page, served, "attribution", text_a="a small red [MASK] ran over the hill and slept by the old tree")
+    lines = page.locator("#attribution-tokens .lines")
+    expect(lines).to_contain_text("integrated gradients")
+    assert lines.locator("table").count() > 1
+    assert lines.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+
+
 def test_masking_has_its_settings_loss_statistics_and_epochs(page: Page, served: Served) -> None:
     visit(page, served, "tokens", text_b=B)
     expect(page.locator("#token-strip .heading")).to_contain_text("13 words became")

@@ -7,7 +7,6 @@ import { lettersWide } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('Type a text to see its tokens.', (content, { selection, savePage, captionOf }) => {
-  const LABEL = 104; // pixels of a row's name
   let payload = null;
   let rows = []; // that of the tokens, whose cells are buttons, and those of the payload
   let drawn = ''; // the length of each line
@@ -72,7 +71,8 @@ export default payloadView('Type a text to see its tokens.', (content, { selecti
     if (!payload || content.clientWidth === 0) return; // not seen yet: the size watcher calls again
     const widths = payload.columns.map((_, position) =>
       Math.max(34, ...rows.map((row) => Math.ceil(7.9 * lettersWide(row.texts[position])) + 18)));
-    const parts = breakLines(payload.columns, widths, Math.max(120, content.clientWidth - LABEL));
+    const names = Math.max(104, ...rows.map(({ label }) => Math.ceil(6.6 * lettersWide(label)) + 12));
+    const parts = breakLines(payload.columns, widths, Math.max(120, content.clientWidth - names));
     const shape = parts.map((line) => line.length).join();
     if (!force && shape === drawn) return;
     drawn = shape;
