@@ -125,7 +125,9 @@ class FinetuneConfig(TrainingConfig):
 
     batch_size: Annotated[int, 1, 4096] = optimization(32, "Batch size", "Examples per optimizer step")
     warmup: Annotated[float, 0.0, 0.9] = warmup_fraction(0.1)
-    dropout: Annotated[float, 0.0, 0.9] = optimization(0.1, "Dropout", "Fraction of activations zeroed at random")
+    dropout: Annotated[float | None, 0.0, 0.9] = optimization(
+        None, "Dropout", "Fraction of activations zeroed at random; if empty, that of the model's own training"
+    )
     class_weights: Literal["none", "balanced"] = optimization(
         "none", "Class weights", "Class weights in the loss; balanced upweights rare classes"
     )

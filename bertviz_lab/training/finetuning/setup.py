@@ -163,9 +163,10 @@ class Setup:
         self.trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST_SEQUENCE))
         self.limits = Limits(self.trained_length, config.stride, config.max_question_length)
         self.held_out = encode_examples(data.held_out, data.task, start.tokenizer, data.labels, self.limits)
-        shape = start.config.replace(
-            hidden_dropout_prob=config.dropout,
-            attention_probs_dropout_prob=config.dropout,
+        shape = start.config
+        if config.dropout is not None:
+            shape = shape.replace(hidden_dropout_prob=config.dropout, attention_probs_dropout_prob=config.dropout)
+        shape = shape.replace(
             classifier_dropout=None,
             problem_type=None,
             decision_thresholds=(),
@@ -213,7 +214,7 @@ class Setup:
             shape(self.train.texts * scored_at_once(self.train, SCORED_AT_ONCE, length)),
             precision=hardware.precision,
             device=hardware.device.type,
-            dropout=self.config.dropout,
+            dropout=self.model_config.hidden_dropout_prob,
             gradient_checkpointing=self.config.gradient_checkpointing,
             processes=hardware.processes,
             widths_vary=True,

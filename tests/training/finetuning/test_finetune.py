@@ -202,6 +202,14 @@ def test_dropout_is_what_was_asked_for_whatever_the_model_had(files, tmp_path):
     assert config.classifier_dropout is None
 
 
+def test_without_a_dropout_the_model_keeps_that_of_its_own_training(files, tmp_path):
+    """As in transformers. A small model that was pretrained without loses much by it: see Results."""
+    own = save_checkpoint(little_checkpoint(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3), tmp_path / "m")
+    finish(files.config(model=str(own), epochs=1), tmp_path / "run")
+    config = load_checkpoint(tmp_path / "run" / "model").config
+    assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob) == (0.2, 0.3)
+
+
 @pytest.fixture(scope="module")
 def whole(files, tmp_path_factory) -> Path:
     """Three trials of eight steps in one go; the last from random weights."""
