@@ -103,9 +103,7 @@ def trainer(model: str, seed: int, most: int, padded: bool) -> dict[str, float]:
 
     sets = {split: examples(found) for split, found in splits(most).items()}
     torch.manual_seed(seed)
-    network = AutoModelForSequenceClassification.from_pretrained(
-        model, num_labels=2, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1
-    )
+    network = AutoModelForSequenceClassification.from_pretrained(model, num_labels=2)
     with tempfile.TemporaryDirectory() as work:
         arguments = TrainingArguments(
             output_dir=work,

@@ -36,9 +36,9 @@ BERT_SMALL = {
 GOALS = {
     "cola": {"mcc": 15},
     "sst2": {"accuracy": 86},
-    "mrpc": {"f1": 81},
-    "stsb": {"spearman": 75},
-    "rte": {"accuracy": 58},
+    "mrpc": {"f1": 82},
+    "stsb": {"spearman": 78},
+    "rte": {"accuracy": 60},
 }
 #: model -> the published model of its shape, that one's scores, and what it means to reach.
 _BESIDE = {"wiki-mini": ("BERT-Mini", BERT_MINI, GOALS), "wiki-small": ("BERT-Small", BERT_SMALL, {})}
