@@ -17,6 +17,7 @@ _ORDER = (
     "recipe_sweep",
     "task_scores",
     "glue",
+    "dropout",
     "blimp",
     "finetuning",
     "distillation",
