@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.documents import Document
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, sentence_lines
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
@@ -62,7 +62,7 @@ def tokenized(path: Path, tokenizer: Tokenizer, characters: int = VOCABULARY_CHA
     if (folder / "corpus.json").is_file():
         with contextlib.suppress(InputError):  # written by another version of the lab
             return TokenizedCorpus.open(folder)
-    return TokenizedCorpus.write(_documents(path, characters), tokenizer, folder)
+    return TokenizedCorpus.write(sentence_lines(_documents(path, characters)), tokenizer, folder)
 
 
 def learnt_tokenizer(path: Path, vocab_size: int) -> Tokenizer:

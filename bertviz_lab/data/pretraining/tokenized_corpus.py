@@ -3,11 +3,10 @@
 import hashlib
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Self
 
@@ -18,43 +17,35 @@ from bertviz_lab.data.documents import Document
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
-_PART = 5_000  # sentences of a document that are handed out at once, so that a whole book is never held
+
+def sentence_lines(documents: Iterable[Document]) -> Iterator[str]:
+    """Yield an empty line for each document, then its sentences, a line each; parts of a document are put together."""
+    for document in documents:
+        if not document.continues:
+            yield ""
+        yield from filter(None, (" ".join(sentence.split()) for sentence in document.sentences))
 
 
 def write_sentence_cache(documents: Iterable[Document], path: Path) -> int:
-    """Write documents as they come; returns how many there were."""
+    """Write documents as they come, as `sentence_lines`; return how many there were."""
     count = 0
     with path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-        for document in documents:
-            if count and not document.continues:
-                file.write("\n")
-            count += not document.continues
-            lines = (" ".join(sentence.split()) for sentence in document.sentences)
-            file.writelines(line + "\n" for line in lines if line)  # an empty one would end the document
+        for line in sentence_lines(documents):
+            count += not line
+            file.write(f"{line}\n")
     return count
 
 
-def read_sentence_cache(path: Path) -> Iterator[Document]:
-    """Yield the documents again, in order, named by their number; long ones in parts."""
-    sentences: list[str] = []
-    number, continues = 1, False
+def read_sentence_cache(path: Path) -> Iterator[str]:
+    """Yield the lines again."""
     with path.open(encoding="utf-8") as file:
-        for line in file:
-            if line != "\n":
-                sentences.append(line.rstrip("\n"))
-            if line == "\n" or len(sentences) == _PART:
-                yield Document(str(number), tuple(sentences), continues)
-                sentences, continues = [], line != "\n"
-                number += line == "\n"
-    if sentences:
-        yield Document(str(number), tuple(sentences), continues)
+        yield from (line.rstrip("\n") for line in file)
 
 
 def sample_sentences(path: Path, characters: int) -> Iterator[str]:
     """Yield sentences to learn a vocabulary from: all of them, or evenly spaced ones if the text is longer."""
     every = max(1, -(-path.stat().st_size // characters))
-    with path.open(encoding="utf-8") as file:
-        yield from islice((line.rstrip("\n") for line in file if line != "\n"), 0, None, every)
+    return islice(filter(None, read_sentence_cache(path)), 0, None, every)
 
 
 #: Characters of different words that are remembered; then it starts again, so that memory stays flat.
@@ -62,7 +53,6 @@ _REMEMBERED = 4_000_000
 #: In writings with blanks, a blank comes at least this often, in characters. (Chinese has none to split at.)
 _MOST_BETWEEN_BLANKS = 20
 
-_ALONE, _ASCII, _SPACED = range(3)  # kinds of sentences
 # What is looked up. BERT: letters and digits, or a mark. GPT-2: these with the blank before them. Line ends stand
 # between sentences. In text beyond ASCII, all between two blanks is one word where a single letter is beyond it.
 _BERT = r"[A-Za-z0-9]+|[^A-Za-z0-9 ]"
@@ -77,70 +67,33 @@ class CachedTokenizer:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         pattern = _word_pattern(tokenizer)
-        self._patterns = {_ASCII: re.compile(pattern), _SPACED: re.compile(_BEYOND_ASCII + pattern)} if pattern else {}
-        self._known = _Known()
+        self._patterns = (re.compile(_BEYOND_ASCII + pattern), re.compile(pattern)) if pattern else None
+        self._ids: dict[str | None, list[int]] = {}
 
-    def ids(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ids(self, sentences: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all ids one after another, (tokens,), and how many belong to each sentence, (sentences,)."""
-        kinds = np.fromiter(map(self._kind, sentences), dtype=np.int8, count=len(sentences))
-        parts: dict[int, NDArray[np.int64]] = {}
-        sizes = np.zeros(len(sentences), dtype=np.int64)
-        for kind in np.unique(kinds).tolist():
-            split = self._split if kind == _ALONE else self._look_up
-            parts[kind], sizes[kinds == kind] = split([sentences[int(i)] for i in np.flatnonzero(kinds == kind)], kind)
-        ids = np.empty(int(sizes.sum()), dtype=np.int64)
-        kind_of_token = np.repeat(kinds, sizes)
-        for kind, part in parts.items():
-            ids[kind_of_token == kind] = part
-        return ids, sizes
+        words: list[str | None] = []
+        for sentence in sentences:
+            words += self._words(sentence)
+            words.append(None)  # the end of the sentence
+        if sum(map(len, filter(None, self._ids))) > _REMEMBERED:
+            self._ids = {}
+        new = [word for word in set(words).difference(self._ids) if word is not None]
+        self._ids |= dict(zip(new, self._tokenizer.ids(new), strict=True)) | {None: [-1]}
+        ids = np.fromiter(chain.from_iterable(map(self._ids.__getitem__, words)), dtype=np.int64)
+        return ids[ids >= 0], np.diff(np.flatnonzero(ids < 0), prepend=-1) - 1
 
-    def _kind(self, sentence: str) -> int:
+    def _words(self, sentence: str) -> Sequence[str]:
+        """Return what the tokenizer splits a sentence into before it looks for tokens; or else the sentence itself."""
         # Printable text has no white space but the blank; two of them, or one at an end, are words in GPT-2.
         if not self._patterns or not sentence.isprintable() or "  " in sentence or sentence.strip(" ") != sentence:
-            return _ALONE
-        if sentence.isascii():
-            return _ASCII
-        return _SPACED if len(sentence) <= _MOST_BETWEEN_BLANKS * (1 + sentence.count(" ")) else _ALONE
-
-    def _split(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ids as the tokenizer gives them."""
-        ids = self._tokenizer.ids(sentences)
-        sizes = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        return np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum())), sizes
-
-    def _look_up(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        text = "\n".join(sentences) + "\n"
-        if kind == _ASCII and self._tokenizer.lowercase:
-            text = text.lower()  # fewer different words
-        words: list[str] = self._patterns[kind].findall(text)
-        if self._known.characters > _REMEMBERED:
-            self._known = _Known()
-        known = self._known
-        numbers = np.fromiter(map(known.numbers.__getitem__, words), dtype=np.int64, count=len(words))
-        new = list(islice(known.numbers, len(known.ends), None))  # words with a number and no ids yet
-        known.add(new, *self._split(new, _ALONE))
-        lengths = known.ends[numbers] - known.starts[numbers]
-        ends = np.cumsum(lengths)  # of the words, in the ids
-        positions = np.arange(ends[-1]) - np.repeat(ends - lengths - known.starts[numbers], lengths)
-        return known.ids[positions], np.diff(ends[numbers == 0], prepend=0)
-
-
-class _Known:
-    """The words seen, numbered as they are first asked for (the line end is 0), and where the ids of each lie."""
-
-    def __init__(self) -> None:
-        self.numbers: defaultdict[str, int] = defaultdict(count(1).__next__, {"\n": 0})
-        self.ids = np.zeros(0, dtype=np.int64)
-        self.starts = self.ends = np.zeros(1, dtype=np.int64)  # a line end has no ids
-        self.characters = 0
-
-    def add(self, words: list[str], ids: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-        """Their ids, one after another, and how many each has."""
-        ends = len(self.ids) + np.cumsum(sizes)
-        self.ids = np.concatenate([self.ids, ids])
-        self.starts = np.concatenate([self.starts, ends - sizes])
-        self.ends = np.concatenate([self.ends, ends])
-        self.characters += sum(map(len, words))
+            return (sentence,)
+        is_ascii = sentence.isascii()
+        if not is_ascii and len(sentence) > _MOST_BETWEEN_BLANKS * (1 + sentence.count(" ")):
+            return (sentence,)
+        lowercased = is_ascii and self._tokenizer.lowercase  # fewer different words
+        words: list[str] = self._patterns[is_ascii].findall(sentence.lower() if lowercased else sentence)
+        return words
 
 
 def _word_pattern(tokenizer: Tokenizer) -> str | None:
@@ -161,7 +114,7 @@ def _word_pattern(tokenizer: Tokenizer) -> str | None:
 FORMAT = 2  # of the files in a corpus's folder
 _FILES = ("ids.bin", "sentence_ends.bin", "document_ends.bin")
 _FREQUENCIES = "frequencies.npy"
-_BATCH = 20_000  # sentences tokenized at once: enough to keep its threads busy, little to hold
+_BATCH = 20_000  # lines tokenized at once: enough to keep its threads busy, little to hold
 
 
 @dataclass(frozen=True)
@@ -193,46 +146,45 @@ class TokenizedCorpus:
     @classmethod
     def write(
         cls,
-        documents: Iterable[Document],
+        lines: Iterable[str],
         tokenizer: Tokenizer,
         folder: Path,
         on_progress: Callable[[int], None] | None = None,
         *,
         without: Sequence[str] = (),
     ) -> Self:
-        """Tokenize `documents` into `folder` as a stream. Raises `InputError` when no document holds a token.
+        """Tokenize `sentence_lines` into `folder` as a stream. Raises `InputError` when none holds a token.
 
-        Sentences with the same tokens as one of `without` are left out.
+        Sentences with the same tokens as one of `without` are left out. `on_progress` is called with the number of
+        documents so far.
         """
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("corpus.json", *_FILES):  # not written over: others may hold links to the files
             (folder / name).unlink(missing_ok=True)
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         frequencies = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-        lookup = CachedTokenizer(tokenizer)
+        lookup, lines = CachedTokenizer(tokenizer), iter(lines)
         left_out = {tuple(sentence) for sentence in tokenizer.ids(without)}
-        count = tokens = sentences = 0  # so far
+        documents = tokens = sentences = 0  # so far
         done = 0  # where the last document ends that is written
         with ExitStack() as stack:
             ids_file, sentence_file, document_file = (stack.enter_context((folder / n).open("wb")) for n in _FILES)
-            for batch in _batches(documents):
-                ids, sizes = lookup.ids([sentence for document in batch for sentence in document.sentences])
+            while batch := [*islice(lines, _BATCH)]:
+                ids, sizes = lookup.ids(batch)
                 if left_out:
                     ids, sizes = _leave_out(ids, sizes, left_out)
                 ids_file.write(ids.astype(dtype).tobytes())  # unlike `tofile`, it tells of a full disk
                 frequencies += np.bincount(ids, minlength=len(frequencies))
                 # Sentences without a token are dropped, and documents without a sentence.
                 sentence_file.write((tokens + np.cumsum(sizes[sizes > 0])).tobytes())
-                kept = np.concatenate(([0], np.cumsum(sizes > 0)))
-                starts = sentences + kept[np.cumsum([0, *(len(document.sentences) for document in batch[:-1])])]
-                is_new = np.array([not document.continues for document in batch])  # the one before it has ended
-                ends = np.unique(starts[is_new & (starts > done)])
+                borders = np.array([not line for line in batch])
+                before = sentences + np.cumsum(sizes > 0)
+                ends = np.unique(before[borders & (before > done)])
                 document_file.write(ends.tobytes())
                 done = max([done, *ends.tolist()])
-                tokens, sentences = tokens + len(ids), sentences + int(kept[-1])
-                count += int(is_new.sum())
+                tokens, sentences, documents = tokens + len(ids), int(before[-1]), documents + int(borders.sum())
                 if on_progress:
-                    on_progress(count)
+                    on_progress(documents)
             document_file.write(np.array([sentences] if sentences > done else [], dtype=np.int64).tobytes())
         if not tokens:
             raise InputError("The text holds no words to train on.")
@@ -325,16 +277,3 @@ def _damaged(path: Path) -> InputError:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    sentences = 0
-    for document in documents:
-        batch.append(document)
-        sentences += len(document.sentences)
-        if sentences >= _BATCH:
-            yield batch
-            batch, sentences = [], 0
-    if batch:
-        yield batch

@@ -15,7 +15,7 @@ from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.sentence_pairs import IS_RANDOM
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, sentence_lines
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
 from bertviz_lab.model.heads import token_logits
@@ -117,7 +117,7 @@ def evaluate_text(
     with tempfile.TemporaryDirectory() as folder:
         notes = ReadingNotes()
         documents = read_documents(paths, max_bytes=math.inf, notes=notes)
-        corpus = TokenizedCorpus.write(documents, checkpoint.tokenizer, Path(folder))
+        corpus = TokenizedCorpus.write(sentence_lines(documents), checkpoint.tokenizer, Path(folder))
         for sentence in notes.left_out():
             on_note(sentence)
         if "nsp" in task and corpus.documents < 2:

@@ -23,6 +23,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import (
     TokenizedCorpus,
     read_sentence_cache,
     sample_sentences,
+    sentence_lines,
     write_sentence_cache,
 )
 from bertviz_lab.errors import InputError
@@ -88,9 +89,9 @@ def prepare(
 
     try:
         count = yield from _in_background("read", "Reading the corpus", should_stop, read)
-        documents, sentences = read_sentence_cache(spool), partial(sample_sentences, spool)
+        lines, sentences = read_sentence_cache(spool), partial(sample_sentences, spool)
         warnings = yield from _tokenize(
-            config, folder, should_stop, "corpus", documents, count, sentences, spool.stat().st_size
+            config, folder, should_stop, "corpus", lines, count, sentences, spool.stat().st_size
         )
     finally:
         spool.unlink(missing_ok=True)
@@ -110,10 +111,10 @@ def _prepare_stream(
     text = yield from _in_background("read", "Opening the data set", should_stop, read)
     (folder / "corpus").mkdir(exist_ok=True)
     (folder / _STREAM).write_text(json.dumps({"field": text.field}), encoding="utf-8")
-    documents = (Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
+    lines = sentence_lines(Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
     count, sentences = config.held_out_documents, text.first_sentences
     warnings = yield from _tokenize(
-        config, folder, should_stop, "held-out documents", documents, count, sentences, math.inf
+        config, folder, should_stop, "held-out documents", lines, count, sentences, math.inf
     )
     write_json(folder / _LEFT_OUT, warnings)
 
@@ -123,12 +124,12 @@ def _tokenize(
     folder: Path,
     should_stop: Callable[[], bool],
     what: str,
-    documents: Iterable[Document],
+    lines: Iterable[str],
     count: int,
     sentences: Callable[[int], Iterable[str]],
     available: float,
 ) -> Generator[Preparing, None, list[str]]:
-    """Save the tokenizer of the settings, or one trained on `sentences`, and `documents` as the ids that it gives.
+    """Save the tokenizer of the settings, or one trained on `sentences`, and the ids that it gives for `lines`.
 
     Of both there are so many: `count` documents, `available` characters. Returns what does not suit the text.
     """
@@ -164,7 +165,7 @@ def _tokenize(
         if pieces:  # before the corpus, which is prepared once it is whole
             write_pieces(pieces, folder / _ADDED)
         TokenizedCorpus.write(
-            progress.checked(documents),
+            progress.checked(lines),
             saved,
             corpus,
             lambda done: progress.report(done, count),

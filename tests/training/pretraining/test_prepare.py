@@ -115,7 +115,7 @@ SENTENCES = Document("endless", ("The cat sat on the mat.", "A dog looked at the
     [
         ("read", "read_documents", lambda *a, **k: endless(SENTENCES)),
         ("vocabulary", "sample_sentences", lambda *a: endless("The cat sat on the mat.")),
-        ("tokenize", "read_sentence_cache", lambda *a: endless(SENTENCES)),
+        ("tokenize", "read_sentence_cache", lambda *a: endless("The cat sat on the mat.")),
     ],
 )
 def test_a_stop_is_acted_on_within_two_seconds_at_every_stage(stage, source, items, config, tmp_path, monkeypatch):
