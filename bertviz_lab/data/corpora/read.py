@@ -196,11 +196,6 @@ class _Reading:
         return text_paragraphs(stream, self.mode, notes)
 
 
-#: A larger file is identified by its path, size, modification time and ends, since reading it whole takes long.
-_READ_WHOLE = 2_000_000_000
-_END = 1 << 16
-
-
 def fingerprint(
     entries: Sequence[str | Path], on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> str | None:
@@ -230,18 +225,12 @@ def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> d
     sizes = {path: path.stat().st_size for path in paths}
     done, total = 0, sum(sizes.values())
     hashes = {}
-    for path, size in sizes.items():
+    for path in sizes:
         digest = hashlib.blake2b(digest_size=16)
         with path.open("rb") as file:
-            if size < _READ_WHOLE:
-                while block := file.read(1 << 20):
-                    digest.update(block)
-                    done += len(block)
-                    on_progress(done, total)
-            else:
-                digest.update(f"{path.resolve()}\n{size}\n{path.stat().st_mtime_ns}\n".encode(errors="replace"))
-                digest.update(file.read(_END))
-                file.seek(-_END, 2)
-                digest.update(file.read(_END))
+            while block := file.read(1 << 20):
+                digest.update(block)
+                done += len(block)
+                on_progress(done, total)
         hashes[path] = digest.hexdigest()
     return hashes

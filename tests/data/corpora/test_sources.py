@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.data.corpora import read as module
 from bertviz_lab.data.corpora.read import fingerprint, read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import MAX_BYTES, find_sources
@@ -262,18 +261,3 @@ def test_data_sets_are_known_by_their_files_and_what_is_made_anew_or_fetched_by_
     path = str(written(tmp_path, "a.txt", "One text."))
     assert fingerprint(["sample:tiny-town", path]) is None
     assert fingerprint(["dataset:wikitext:wikitext-2-raw-v1", path]) is None
-
-
-def test_a_very_large_file_is_known_without_reading_all_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_READ_WHOLE", 300_000)
-    path = written(tmp_path, "a.txt", "x" * 400_000)
-    os.utime(path, (1, 1))
-    heard: list[int] = []
-    first = fingerprint([path], lambda done, total: heard.append(done))
-    assert heard == []
-    assert fingerprint([path]) == first
-    os.utime(path, (2, 2))
-    assert fingerprint([path]) != first
-    path.write_text("x" * 399_999 + "y")
-    os.utime(path, (1, 1))
-    assert fingerprint([path]) != first
