@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from tokenizers.normalizers import BertNormalizer
+
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, pluralized, quoted, quoted_list
 from bertviz_lab.data.documents import LONGEST_SENTENCE
 from bertviz_lab.tokenization import Tokenizer
@@ -15,6 +17,8 @@ _SENTENCES, _MANY_UNKNOWN = 2_000, 0.01
 _MANY_CHANGED = 0.15  # words that accent stripping changes
 #: First words of Unicode's names of letters that are not the name of the writing.
 _SCRIPTS = {"CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "MYANMAR": "Burmese"}
+#: What BERT's uncased tokenizers leave of a word.
+_UNCASED = BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=True)
 _UNSPACED = ("Thai", "Japanese", "Khmer", "Lao", "Burmese")
 
 
@@ -61,7 +65,8 @@ def writing_system(sentences: Iterable[str]) -> WritingSystem:
     name = max(scripts, key=lambda script: scripts[script], default="")
     if name == "Chinese" and scripts["Japanese"] > 0.05 * scripts.total():
         name = "Japanese"
-    changed = {word: stripped for word in words if (stripped := _stripped(word)) != _composed(word.lower())}
+    stripped = {word: unicodedata.normalize("NFC", _UNCASED.normalize_str(word)) for word in words}
+    changed = {word: left for word, left in stripped.items() if left != unicodedata.normalize("NFC", word.lower())}
     example = max(changed, key=lambda word: words[word], default="")
     share = sum(words[word] for word in changed) / max(1, words.total())
     return WritingSystem(name, share, (example, changed.get(example, "")))
@@ -112,18 +117,6 @@ def unknown_warning(share: float, tokenizer: Tokenizer, sentences: Iterable[str]
         )
         cause += "one (--vocab-size), byte-level BPE (--algorithm bpe) or more text"
     yield f"{percent(share)} of the tokens are [UNK], which cannot be learned or predicted. Most are {cause}."
-
-
-def _stripped(word: str) -> str:
-    """Return a word as BERT's uncased tokenizers leave it."""
-    if word.isascii():
-        return word.lower()
-    parts = unicodedata.normalize("NFD", word.lower())
-    return _composed("".join(part for part in parts if unicodedata.category(part) != "Mn"))
-
-
-def _composed(word: str) -> str:
-    return word if word.isascii() else unicodedata.normalize("NFC", word)
 
 
 @dataclass(frozen=True)
