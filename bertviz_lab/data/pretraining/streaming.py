@@ -54,8 +54,7 @@ class StreamedText:
     def sentences(self, row: dict[str, Any]) -> tuple[str, ...]:
         """Return the sentences of a row's text."""
         paragraphs = filter(None, cell_paragraphs(texts_of(row, self.field)))
-        split = (sentence for paragraph in paragraphs for sentence in split_sentences(paragraph))
-        return tuple(line for sentence in split if (line := " ".join(sentence.split())))
+        return tuple(sentence for paragraph in paragraphs for sentence in split_sentences(paragraph))
 
 
 def open_streamed_text(entry: str, text_field: str, held_out: int) -> StreamedText:
