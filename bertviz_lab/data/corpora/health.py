@@ -125,22 +125,16 @@ class _Counts:
 
     def __init__(self) -> None:
         self.documents = self.sentences = self.words = self.characters = self.longest_sentence = 0
-        self.single_documents = 0
-        self._in_document = 0
+        self.single_documents = 0  # of one sentence: the parts of a longer one have thousands
         # Duplicates are estimated on the sentences whose checksum ends in `_bits` zeros. All copies of a sentence share
         # its checksum, so the estimate is unbiased; `_bits` grows to bound the memory.
         self._checksums: Counter[int] = Counter()
         self._bits = 0
 
     def add(self, document: Document) -> None:
-        if not document.sentences:
-            return
-        if not document.continues or not self.documents:
+        if document.sentences and not document.continues:
             self.documents += 1
-            self._in_document = 0
-        before = self._in_document
-        self._in_document += len(document.sentences)
-        self.single_documents += (self._in_document == 1) - (before == 1)
+            self.single_documents += len(document.sentences) == 1
         self.sentences += len(document.sentences)
         mask = (1 << self._bits) - 1
         for sentence in document.sentences:

@@ -74,10 +74,6 @@ def test_parts_of_one_document_count_as_one():
     first, second, other = prose(3, 50)
     report = report_on([first, Document("0", second.sentences, continues=True), other])
     assert (report.documents, report.pairs) == (2, 99 + 49)
-    parts = [Document("a", ("One here.",)), Document("a", ("And two.",), continues=True)]
-    report = report_on([*parts, *prose(1, 30)])
-    assert report.documents == 2
-    assert not warned(report, "single sentence")
 
 
 def test_a_text_beyond_the_sample_has_its_tokens_estimated(monkeypatch):
