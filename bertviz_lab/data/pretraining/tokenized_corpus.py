@@ -53,12 +53,12 @@ _REMEMBERED = 4_000_000
 #: In writings with blanks, a blank comes at least this often, in characters. (Chinese has none to split at.)
 _MOST_BETWEEN_BLANKS = 20
 
-# What is looked up. BERT: letters and digits, or a mark. GPT-2: these with the blank before them. Line ends stand
-# between sentences. In text beyond ASCII, all between two blanks is one word where a single letter is beyond it.
+# What is looked up. BERT: letters and digits, or a mark. GPT-2: these with the blank before them. In text
+# beyond ASCII, all between two blanks is one word where a single letter is beyond it.
 _BERT = r"[A-Za-z0-9]+|[^A-Za-z0-9 ]"
-_GPT2 = r"\n|'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]+"
+_GPT2 = r"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 ]+"
 _GPT2_LOWERCASED = _GPT2.replace("'(?:", "'(?i:")  # the text is lowercased before it is split, so 'T is 't
-_BEYOND_ASCII = r" ?[^ \n]*[^\x00-\x7f \n][^ \n]*|"
+_BEYOND_ASCII = r" ?[^ ]*[^\x00-\x7f ][^ ]*|"
 
 
 class CachedTokenizer:
