@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
@@ -229,17 +229,12 @@ def _find_delimiter(lines: Sequence[str]) -> str:
 
 def _blocks(file: TextFile, is_comment: Callable[[str], bool], report: DropReport) -> Iterator[list[tuple[int, str]]]:
     """Yield the lines between blank lines, with their numbers and without comments."""
-    block: list[tuple[int, str]] = []
     with file.lines("\n", report) as lines:
-        for number, line in enumerate(lines, 1):
-            if line.isspace() or line.startswith(_DOCUMENT_START):
-                if block:
-                    yield block
-                block = []
-            elif not (line[0] == "#" and is_comment(line)):
-                block.append((number, line))
-    if block:
-        yield block
+        numbered = enumerate(lines, 1)
+        for is_border, run in groupby(numbered, lambda each: each[1].isspace() or each[1].startswith(_DOCUMENT_START)):
+            block = [(number, line) for number, line in run if not (line[0] == "#" and is_comment(line))]
+            if block and not is_border:
+                yield block
 
 
 def _cells(line: str, delimiter: str) -> list[str]:

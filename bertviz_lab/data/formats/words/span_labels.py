@@ -11,7 +11,7 @@ Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Rat
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 PLAIN, OUTSIDE = "plain", "O"
 
@@ -41,14 +41,12 @@ def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
     """Return whether spans begin with I-, and B- occurs only directly after a word of its type."""
     begins_inside = False
     for labels in sentences:
-        previous = OUTSIDE
-        for label in labels:
+        for previous, label in pairwise((OUTSIDE, *labels)):
             if label != OUTSIDE:
                 continues = previous != OUTSIDE and previous[1:] == label[1:]
                 if label[0] == "B" and not continues:
                     return False
                 begins_inside = begins_inside or not continues
-            previous = label
     return begins_inside
 
 
