@@ -61,14 +61,14 @@ class BertConfig:
     num_attention_heads: Annotated[int, 1, 512] = 12
     intermediate_size: Annotated[int, 1, 131_072] = 3072
     hidden_act: str = _choice("gelu", ACTIVATIONS)  # "gelu" is the exact erf form, "gelu_new" Google's tanh form
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
+    hidden_dropout_prob: Annotated[float, 0.0, 0.999] = 0.1
+    attention_probs_dropout_prob: Annotated[float, 0.0, 0.999] = 0.1
     max_position_embeddings: Annotated[int, 1, 1_000_000] = 512
     type_vocab_size: Annotated[int, 0, 1024] = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
+    initializer_range: Annotated[float, 1e-9, 10.0] = 0.02
+    layer_norm_eps: Annotated[float, 1e-30, 1.0] = 1e-12
     pad_token_id: Annotated[int, 0, 4_000_000] = 0  # an id
-    classifier_dropout: float | None = None
+    classifier_dropout: Annotated[float | None, 0.0, 0.999] = None
     num_labels: Annotated[int, 1, 1_000_000] = 2
     share_layers: bool = False  # cross-layer parameter sharing (ALBERT); saved repeated for Hugging Face's BERT
     id2label: tuple[str, ...] = ()  # label names by index; a mapping, as in Hugging Face's file, becomes this
@@ -119,8 +119,8 @@ class BertConfig:
     layer_types: tuple[str, ...] = ()  # for each layer "full_attention" or "sliding_attention"; () is all full
     #: Tokens that a layer with sliding attention sees, half of them on either side.
     local_attention: Annotated[int, 0, 1_000_000] = 0
-    rope_theta: float = 160_000.0  # base of the rotary wavelengths, in layers with full attention
-    local_rope_theta: float = 10_000.0  # and in those with sliding attention
+    rope_theta: Annotated[float, 1.0, 1e12] = 160_000.0  # base of the rotary wavelengths, in layers with full attention
+    local_rope_theta: Annotated[float, 1.0, 1e12] = 10_000.0  # and in those with sliding attention
     pos_att_type: tuple[str, ...] = ("c2p", "p2c")  # disentangled: content to position, position to content
     share_att_key: bool = False  # disentangled: positions use the content's key and query matrices
     norm_rel_ebd: bool = False  # disentangled: LayerNorm of the relative position embeddings
@@ -138,14 +138,6 @@ class BertConfig:
             heads = f"{self.num_attention_heads} heads"
             raise InputError(f"hidden_size {self.hidden_size} is not divisible by {heads}; choose a multiple.")
         self._check_attention()
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
-            value = getattr(self, name)
-            if not (value is None and name == "classifier_dropout") and not (is_number(value) and 0.0 <= value < 1.0):
-                raise InputError(f"{name} must be at least 0 and below 1, not {value!r}.")
-        for name in ("initializer_range", "layer_norm_eps", "rope_theta", "local_rope_theta"):
-            value = getattr(self, name)
-            if not (is_number(value) and value > 0.0):
-                raise InputError(f"{name} must be a number above 0, not {value!r}.")
         if self.id2label and len(self.id2label) != self.num_labels:
             raise InputError(f"id2label names {len(self.id2label)} labels but num_labels is {self.num_labels}.")
         thresholds = self.decision_thresholds
