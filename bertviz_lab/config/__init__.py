@@ -1,9 +1,9 @@
 """Every setting, declared once, checked on construction.
 
-In reading order: `model` (the shape of a BERT; `family` and `families`, those that came after it; `family_notes`, how
-they differ, in sentences), `options` (what a setting needs besides its value, and what all runs share), `pretrain`,
-`finetune`, `ablations` (settings of the ablation study), `limits` (what visitors of a page may use), `cores`. Here:
-where the models are that ship.
+In reading order: `model` (the shape of a BERT; `families`, those that came after it; `family_notes`, how they differ,
+in sentences), `options` (what a setting needs besides its value, and what all runs share), `pretrain`, `finetune`,
+`ablations` (settings of the ablation study), `limits` (what visitors of a page may use), `cores`. Here: where the
+models are that ship.
 """
 
 from pathlib import Path

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
-from bertviz_lab.config.family import Family
+from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH, Family
 from bertviz_lab.config.options import check_value, is_number, store_plain
 from bertviz_lab.errors import InputError
 
