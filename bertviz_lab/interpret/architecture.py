@@ -39,7 +39,7 @@ CODE: dict[str, tuple[str, str]] = {
     "nsp": ("model.heads:BertForPreTraining.forward", r"self\.nsp\("),
 }
 _POSITIONS = {
-    "rotary": "model.families.rotary:RotaryAttention.forward",
+    "rotary": "model.families.rotary:turn_states",
     "disentangled": "model.families.disentangled:DisentangledAttention.forward",
     "relative_bias": "model.families.relative_bias:RelativeBias.forward",
 }

@@ -3,13 +3,17 @@
 The other kinds have a part that all layers share, computed once for a text, and a part in each layer.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.families.disentangled import DisentangledAttention, RelativePositions
-from bertviz_lab.model.families.relative_bias import BiasedAttention, RelativeBias
-from bertviz_lab.model.families.rotary import RotaryAngles, RotaryAttention
+from bertviz_lab.model.families.relative_bias import RelativeBias, add_bias
+from bertviz_lab.model.families.rotary import RotaryAngles, turn_states
 
 
 def shared_positions(config: BertConfig) -> nn.Module | None:
@@ -24,15 +28,15 @@ def shared_positions(config: BertConfig) -> nn.Module | None:
     return None
 
 
-def layer_positions(config: BertConfig, layer: int) -> nn.Module | None:
+def layer_positions(config: BertConfig, layer: int) -> Callable[..., Any] | None:
     """Return one layer's part: attention, queries and keys in; queries, keys and an addition to the scores out."""
     match config.position_embedding_type:
         case "rotary":
-            return RotaryAttention(config.is_local(layer))
+            return partial(turn_states, is_local=config.is_local(layer))
         case "disentangled":
             return DisentangledAttention(config)
         case "relative_bias":
-            return BiasedAttention()
+            return add_bias
     return None
 
 

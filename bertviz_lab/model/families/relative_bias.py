@@ -39,12 +39,10 @@ def bucketed(distances: Tensor, buckets: int) -> Tensor:
     return torch.where(lengths < exact, lengths, far) + (distances > 0) * half
 
 
-class BiasedAttention(nn.Module):
-    """What the bias does in one layer."""
-
-    def forward(
-        self, attention: nn.Module, q_BHQK: Tensor, k_BHLK: Tensor, bias_1HLL: Tensor, stages: Stages
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        if stages is not None:
-            stages["relative_bias"] = bias_1HLL
-        return q_BHQK, k_BHLK, bias_1HLL
+def add_bias(
+    attention: nn.Module, q_BHQK: Tensor, k_BHLK: Tensor, bias_1HLL: Tensor, stages: Stages
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return one layer's queries and keys as they are, and the bias, which is added to the scores."""
+    if stages is not None:
+        stages["relative_bias"] = bias_1HLL
+    return q_BHQK, k_BHLK, bias_1HLL

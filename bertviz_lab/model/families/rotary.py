@@ -41,19 +41,12 @@ class RotaryAngles(nn.Module):
         return angles.cos().to(dtype), angles.sin().to(dtype)
 
 
-class RotaryAttention(nn.Module):
-    """What rotary positions do in one layer."""
-
-    def __init__(self, is_local: bool):
-        super().__init__()
-        self.is_local = is_local
-
-    def forward(
-        self, attention: nn.Module, q_BHQK: Tensor, k_BHLK: Tensor, angles: Angles, stages: Stages
-    ) -> tuple[Tensor, Tensor, None]:
-        """Return the rotated queries and keys; nothing is added to the scores."""
-        cos, sin = angles.local if self.is_local else angles.full
-        return rotate(q_BHQK, cos, sin), rotate(k_BHLK, cos, sin), None
+def turn_states(
+    attention: nn.Module, q_BHQK: Tensor, k_BHLK: Tensor, angles: Angles, stages: Stages, *, is_local: bool
+) -> tuple[Tensor, Tensor, None]:
+    """Return one layer's rotated queries and keys; nothing is added to the scores."""
+    cos, sin = angles.local if is_local else angles.full
+    return rotate(q_BHQK, cos, sin), rotate(k_BHLK, cos, sin), None
 
 
 def rotate(x_BHLK: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
