@@ -14,7 +14,6 @@ from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.corpora.read import ReadingNotes, read_documents
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.sentence_pairs import IS_RANDOM
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, sentence_lines
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
@@ -22,6 +21,7 @@ from bertviz_lab.model.heads import token_logits
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.evaluation import EVAL_BATCH_SIZE, LabelScores, evaluating
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
+from bertviz_lab.training.pretraining.replaced_tokens import GeneratorAndDiscriminator, as_classes
 
 
 @dataclass(frozen=True)
@@ -67,23 +67,31 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
 @torch.no_grad()  # and not inference_mode: weights that a sharded model gathers meanwhile are trained afterwards
 def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
     """Means over all labels: `mlm_loss` (nats) and `mlm_accuracy`; `nsp_loss` and `nsp_accuracy` where there are pairs,
-    with `nsp_accuracy_se`, the standard error of that share, and `nsp_majority`, that of the more frequent label."""
-    mlm, nsp = LabelScores(), LabelScores()
-    random_pairs = 0
+    with `nsp_accuracy_se`, the standard error of that share, and `nsp_majority`, that of the more frequent label.
+
+    Of generator and discriminator the MLM scores of the generator; of the discriminator `rtd_loss`, `rtd_accuracy` and,
+    because few tokens are replaced, `rtd_f1` over those that are.
+    """
+    mlm, nsp, rtd = LabelScores(), LabelScores(), LabelScores()
+    is_detection = isinstance(getattr(model, "module", model), GeneratorAndDiscriminator)  # several processes wrap it
     with evaluating(model):
         for batch in batches:
             batch = batch.to(hardware.device)
             with hardware.autocast():
-                mlm_logits, nsp_logits = predict(model, batch)
+                out = model(batch) if is_detection else None
+                mlm_logits, nsp_logits = (out.generator_logits, None) if out else predict(model, batch)
             if mlm_logits is not None:
                 mlm.add(mlm_logits, batch.labels)
             if nsp_logits is not None and batch.next_sentence_label is not None:
                 nsp.add(nsp_logits, batch.next_sentence_label)
-                random_pairs += int((batch.next_sentence_label == IS_RANDOM).sum())
-    scores = mlm.means("mlm") | nsp.means("nsp")
+            if out:
+                rtd.add(as_classes(out.discriminator_logits), out.labels)
+    scores = mlm.means("mlm") | nsp.means("nsp") | rtd.means("rtd")
     if nsp.count:  # of a share of independent pairs
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
-        scores["nsp_majority"] = max(random_pairs, nsp.count - random_pairs) / nsp.count
+        scores["nsp_majority"] = max(nsp.ones, nsp.count - nsp.ones) / nsp.count
+    if is_detection:
+        scores["rtd_f1"] = 2 * rtd.right_ones / max(1, rtd.found + rtd.ones)
     return scores
 
 

@@ -28,12 +28,7 @@ from bertviz_lab.training.pretraining.curriculum import Curriculum
 from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.evaluate import FULL_EVAL, QUICK_EVAL, eval_batches, evaluate_pretraining, predict
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
-from bertviz_lab.training.pretraining.replaced_tokens import (
-    GENERATOR,
-    GeneratorAndDiscriminator,
-    evaluate_replaced_tokens,
-    replaced_token_step,
-)
+from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator, replaced_token_step
 from bertviz_lab.training.pretraining.word_scores import bits_per_character
 from bertviz_lab.training.runs.events import ProbesDone
 
@@ -143,8 +138,6 @@ class PretrainingTask:
     def _scores(self, model: nn.Module, final: bool) -> dict[str, float]:
         self.curriculum.look_ahead()
         batches = eval_batches(self.held_out, FULL_EVAL) if final else self._quick_eval
-        if isinstance(self.model, GeneratorAndDiscriminator):
-            return evaluate_replaced_tokens(model, batches, self.hardware)
         scores = evaluate_pretraining(model, batches, self.hardware)
         if final and self.passages and not self.hardware.is_sharded:
             scores["bits_per_character"] = bits_per_character(self.model, self.tokenizer, self.passages)

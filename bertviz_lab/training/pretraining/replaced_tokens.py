@@ -6,7 +6,6 @@ trained together, the generator by MLM, on the same embeddings; the discriminato
 Source: Clark et al. 2020, sections 2 and 3.2.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -17,8 +16,7 @@ from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForMaskedLM, BertForReplacedTokenDetection
 from bertviz_lab.model.families.replaced_tokens import replaced_token_loss
 from bertviz_lab.model.losses import cross_entropy
-from bertviz_lab.training.loop.evaluation import LabelScores, count_correct, evaluating
-from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.loop import StepOutput
 
 #: Of the discriminator's loss in the sum: it is far smaller than the generator's, a choice of two for every token.
@@ -88,33 +86,10 @@ def replaced_token_step(model: nn.Module, batch: PretrainingBatch, measure: bool
     metrics = {"mlm_loss": mlm_loss, "rtd_loss": rtd_loss}
     if measure:
         metrics["mlm_accuracy"] = count_correct(out.generator_logits, batch.labels) / count
-        metrics["rtd_accuracy"] = count_correct(_as_classes(out.discriminator_logits), out.labels) / batch.token_count
+        metrics["rtd_accuracy"] = count_correct(as_classes(out.discriminator_logits), out.labels) / batch.token_count
     return StepOutput(mlm_loss + RTD_WEIGHT * rtd_loss, metrics)
 
 
-@torch.inference_mode()
-def evaluate_replaced_tokens(
-    model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware
-) -> dict[str, float]:
-    """Return means over held-out text: `mlm_loss` and `mlm_accuracy` of the generator; of the discriminator `rtd_loss`,
-    `rtd_accuracy` and, because few tokens are replaced, `rtd_f1` over those that are."""
-    mlm, rtd = LabelScores(), LabelScores()
-    replaced = marked = detected = 0  # tokens: that are, that seem to be, and that are and seem to be
-    with evaluating(model):
-        for batch in batches:
-            batch = batch.to(hardware.device)
-            with hardware.autocast():
-                out = model(batch)
-            classes, labels = _as_classes(out.discriminator_logits), out.labels
-            mlm.add(out.generator_logits, batch.labels)
-            rtd.add(classes, labels)
-            is_marked, is_replaced = classes.argmax(-1) == 1, labels == 1
-            replaced += int(is_replaced.sum())
-            marked += int((is_marked & (labels != IGNORE_INDEX)).sum())
-            detected += int((is_marked & is_replaced).sum())
-    return mlm.means("mlm") | rtd.means("rtd") | {"rtd_f1": 2 * detected / max(1, marked + replaced)}
-
-
-def _as_classes(logits: Tensor) -> Tensor:
+def as_classes(logits: Tensor) -> Tensor:
     """Return logits (batch, tokens) of being replaced as those of two classes: the binary cross-entropy is theirs."""
     return torch.stack([torch.zeros_like(logits), logits], -1)

@@ -9,11 +9,11 @@ from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, ElectraF
 from bertviz_lab import BertConfig, load_checkpoint
 from bertviz_lab.config import IGNORE_INDEX, PretrainConfig
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count, save_checkpoint
+from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining
 from bertviz_lab.training.pretraining.replaced_tokens import (
     GENERATOR,
     RTD_WEIGHT,
     GeneratorAndDiscriminator,
-    evaluate_replaced_tokens,
     replaced_token_step,
     sample_tokens,
     with_tokens,
@@ -138,7 +138,7 @@ def test_evaluation_tells_of_both_and_leaves_the_random_stream_alone():
     model, given = both(), batch(VOCABULARY)
     given = replace(given, attention_mask=given.attention_mask.bool())
     before = torch.get_rng_state()
-    scores = evaluate_replaced_tokens(model, [given, given], CPU)
+    scores = evaluate_pretraining(model, [given, given], CPU)
     assert torch.equal(torch.get_rng_state(), before)
     step = replaced_token_step(model, given, measure=True)
     assert scores.keys() == {*step.metrics, "rtd_f1"}
