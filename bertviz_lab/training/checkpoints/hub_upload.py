@@ -59,10 +59,7 @@ def push_to_hub(
                 copy = folder / path.relative_to(source)
                 copy.parent.mkdir(exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-        card = card_for_hub(checkpoint, repo, **metadata)
-        (folder / "README.md").write_text(card, encoding="utf-8")
-        publication = Publication(repo, private, card, _sizes(folder))
-        return publication if dry_run else _send(publication, folder)
+        return _publish(folder, repo, card_for_hub(checkpoint, repo, **metadata), "model", private, dry_run)
 
 
 def push_page(
@@ -78,9 +75,7 @@ def push_page(
         shutil.copytree(page, folder if kind == "space" else folder / "page", dirs_exist_ok=True)
         if kind == "space":
             card = f"---\ntitle: {json.dumps(title)}\nsdk: static\n---\n\n# {title}\n\n{_PAGE}\n"
-            (folder / "README.md").write_text(card, encoding="utf-8")
-        publication = Publication(repo, private, card, _sizes(folder))
-        return publication if dry_run else _send(publication, folder, kind)
+        return _publish(folder, repo, card, kind, private, dry_run)
 
 
 def check_name(repo: str) -> None:
@@ -96,20 +91,21 @@ def check_name(repo: str) -> None:
         raise InputError(f"Name the owner too, as in your-name/{repo}.")
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-    return dict(sorted(files.items()))
-
-
-def _send(publication: Publication, folder: Path, kind: RepoKind = "model") -> Publication:
-    """Upload a folder to a repository, which is made where there is none."""
+def _publish(folder: Path, repo: str, card: str, kind: RepoKind, private: bool, dry_run: bool) -> Publication:
+    """Upload a folder with its card, "" for none, to a repository, which is made where there is none."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    api, repo = HfApi(), publication.repo
-    sdk = "static" if kind == "space" else None
+    if card:
+        (folder / "README.md").write_text(card, encoding="utf-8")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    publication = Publication(repo, private, card, sizes)
+    if dry_run:
+        return publication
+    api, sdk = HfApi(), "static" if kind == "space" else None
     try:
-        api.create_repo(repo, repo_type=kind, private=publication.private, space_sdk=sdk, exist_ok=True)
+        api.create_repo(repo, repo_type=kind, private=private, space_sdk=sdk, exist_ok=True)
         message = "Upload of BertViz Lab"
         commit = api.upload_folder(repo_id=repo, repo_type=kind, folder_path=folder, commit_message=message)
     except OfflineModeIsEnabled:
