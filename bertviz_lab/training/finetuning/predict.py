@@ -1,4 +1,4 @@
-"""Predictions of a fine-tuned model for many texts, and its scores on labeled ones."""
+"""Predictions of a fine-tuned model for many texts, its scores on labeled ones, and what a student follows of it."""
 
 import csv
 import re
@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+from torch import Tensor
 
 from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.examples import Example, Label, LabelledText, Task, class_counts, holds_examples, read_examples
 from bertviz_lab.data.formats.labels import check_known
 from bertviz_lab.data.formats.read import read_for_model
 from bertviz_lab.data.formats.reading import Reading
-from bertviz_lab.data.tasks.batches import Limits, TaskBatches, encode_examples
+from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.classification import ClassificationReport
 from bertviz_lab.model import BertForSequenceClassification, BertModel
@@ -23,7 +24,7 @@ from bertviz_lab.training.finetuning.task_data import resolve_file
 from bertviz_lab.training.finetuning.tasks import TASKS, task_for
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, FinetuningTask, Prediction
 from bertviz_lab.training.finetuning.tasks.embeddings import read_retrieval_set, search_scores
-from bertviz_lab.training.loop.hardware import choose_hardware
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 
 #: Where a spreadsheet would read a formula: at the start of a cell, and after a semicolon, at which some split again.
 _FORMULA = re.compile(r"^(?=[=+\-@\t\r＝＋－＠](?![\d.]*$))|(?<=[;\r\n])(?=[=＝])")
@@ -86,6 +87,33 @@ def _row_length(checkpoint: Checkpoint, max_length: int | None) -> int:
     if length < SHORTEST_SEQUENCE:
         raise InputError(f"A length of {length} tokens is too short; choose at least {SHORTEST_SEQUENCE}.")
     return min(length, checkpoint.config.max_position_embeddings)
+
+
+def teacher_outputs(
+    name: str, examples: Sequence[Example], features: Features, task: FinetuningTask, limits: Limits, on: Hardware
+) -> Tensor:
+    """Return what a student follows of each of its `features`, (rows, ...), see `FinetuningTask.outputs_to_follow`.
+
+    Of classes and labels these are logits, of answers where they begin and end, of embeddings vectors. The teacher
+    `name` reads each of the `examples` once, before the training, with its own tokenizer: it may be of any size, family
+    and vocabulary. Its rows are as long as `limits` and its positions allow; it computes in the run's precision.
+    Raises `InputError` where it does another task than the student's or predicts other labels, or none can do it.
+    """
+    teacher = load_checkpoint(name)
+    theirs = task_with(teacher)
+    if theirs.name != task.name:
+        raise InputError(
+            f"The teacher {teacher.name} was fine-tuned for {theirs.name}; these examples are for {task.name}."
+        )
+    if task.labels and {*theirs.labels} != {*task.labels}:
+        known, wanted = ", ".join(theirs.labels), ", ".join(task.labels)
+        raise InputError(f"The teacher {teacher.name} predicts {known}; the labels of these examples are {wanted}.")
+    limits = replace(limits, max_length=min(limits.max_length, teacher.config.max_position_embeddings))
+    read = encode_examples(examples, task.name, teacher.tokenizer, theirs.labels, limits)
+    batches = TaskBatches(read, SCORED_AT_ONCE, teacher.tokenizer.pad_id, seed=0)
+    with on.autocast():
+        outputs, _ = theirs.outputs(on.borrow(teacher.model), batches, on)
+    return task.outputs_to_follow(theirs, outputs, read, features)
 
 
 def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example], max_length: int | None = None) -> str:

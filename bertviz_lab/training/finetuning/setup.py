@@ -26,11 +26,11 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.lora import require_peft
+from bertviz_lab.training.finetuning.predict import teacher_outputs
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE
 from bertviz_lab.training.finetuning.tasks.regression import Regression, TargetScaler, numbers_of
-from bertviz_lab.training.finetuning.teacher import teacher_outputs
 from bertviz_lab.training.loop.growth import extend_positions
 from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
 from bertviz_lab.training.loop.loop import Progress

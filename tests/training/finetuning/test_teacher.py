@@ -15,11 +15,10 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.finetuning import setup
-from bertviz_lab.training.finetuning.predict import predict_with
+from bertviz_lab.training.finetuning.predict import predict_with, teacher_outputs
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import FinetuningTask
 from bertviz_lab.training.finetuning.tasks.embeddings import relation_loss
-from bertviz_lab.training.finetuning.teacher import teacher_outputs
 from bertviz_lab.training.loop.hardware import choose_hardware
 from tests.little import little_folder, little_text, little_tokenizer
 from tests.training.finetuning.embeddings.support import config_for
