@@ -27,7 +27,7 @@ from bertviz_lab.training.finetuning.tasks.regression import head_state
 from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
+from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, Task, train
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
 from bertviz_lab.training.loop.training_run import load_training_state, optimizer_tensors, save_training_state
 from bertviz_lab.training.runs.events import Event
@@ -35,7 +35,7 @@ from bertviz_lab.training.runs.events import Event
 _STANDARDIZED_HEAD = "standardized_head.safetensors"
 
 
-class TrialRun:
+class TrialRun(Task[TaskBatch]):
     """One trial of a run. Files are named after steps counted over all trials; `past` is how far those before came.
 
     It starts from the run's model, or resumes from `saved`, whose state is `state`. `done` are the results of the
@@ -83,7 +83,7 @@ class TrialRun:
             torch.manual_seed(trial.seed + hardware.rank)
         if saved:
             load_training_state(saved.path, [self.optimizer], hardware, trial.seed)
-            self.early_stopping = EarlyStopping.load(saved.path, state["best"], setup.metric, config.patience)
+            self.early_stopping.restore(saved.path, state["best"])
         self.dynamics = self._dynamics()
         position = state.get("position", {"epoch": 0, "number": 0})
         self.stream = Prefetcher(BatchStream(self.batches, position["epoch"], position["number"]))
@@ -162,9 +162,6 @@ class TrialRun:
         length, is_main = self.setup.trained_length, self.hardware.is_main
         with self._original_unit():
             return self.snapshots.save(merged(self.model), progress.step, trained_length=length, write=is_main)
-
-    def probe(self, progress: Progress) -> None:
-        """A model that learns a task is not asked about its language."""
 
     def result(self) -> dict[str, Any]:
         """Return the trial's settings and scores; steps, seconds and tokens include the trials before it."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -47,24 +47,16 @@ class EarlyStopping:
         return 0 < self.patience <= self.waited
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the best weights into a checkpoint; returns what `load` needs beside them."""
+        """Write the best weights into a checkpoint; returns what `restore` needs beside them."""
         if self.weights:
             write_tensors(self.weights, folder / _WEIGHTS)
         return {"step": self.step, "scores": self.scores, "waited": self.waited, "last_step": self.last_step}
 
-    @classmethod
-    def load(cls, folder: Path, body: Mapping[str, Any], metric: str, patience: int) -> Self:
-        """As a checkpoint has it."""
-        weights = read_tensors([folder / _WEIGHTS]) if (folder / _WEIGHTS).is_file() else {}
-        return cls(
-            metric,
-            patience,
-            body["step"],
-            nan_for_null(body["scores"]),
-            body["waited"],
-            weights,
-            body.get("last_step", -1),
-        )
+    def restore(self, folder: Path, body: Mapping[str, Any]) -> None:
+        """Go on from what `save` has put into a checkpoint."""
+        vars(self).update(nan_for_null(dict(body)))
+        if (folder / _WEIGHTS).is_file():
+            self.weights = read_tensors([folder / _WEIGHTS])
 
 
 _FEWEST, _SHARE = 5, 0.25  # evaluations without a gain, and of all: less may be chance

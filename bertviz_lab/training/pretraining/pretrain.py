@@ -201,6 +201,11 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         self.curriculum = Curriculum(*parts, in_process=self.hardware.device.type == "cuda")
         # A discriminator predicts which tokens were replaced, which no probe measures.
         probes = probes_for(config.corpus, self.tokenizer) if config.probes and self.objective != "rtd" else None
+        stopping = None  # what keeps the best weights
+        if config.patience:
+            stopping = EarlyStopping("rtd_loss" if self.objective == "rtd" else "mlm_loss", config.patience)
+            if self.saved and "best" in self.state:
+                stopping.restore(self.saved.path, self.state["best"])
         self.task = PretrainingTask(
             self.raw_model,
             self.shape,
@@ -215,19 +220,10 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             ProbeScorer(probes, self.tokenizer, self.shape.max_position_embeddings) if probes else None,
             self.distillation,
             self.stacking,
-            early_stopping=self._early_stopping(),
+            early_stopping=stopping,
             passages=self.passages,
             start_length=(self.start.trained_length or 0) if self.start else 0,
         )
-
-    def _early_stopping(self) -> EarlyStopping | None:
-        """Return what keeps the best weights, as it was where the run resumes; None without patience."""
-        if not self.config.patience:
-            return None
-        metric = "rtd_loss" if self.objective == "rtd" else "mlm_loss"
-        if self.saved and "best" in self.state:
-            return EarlyStopping.load(self.saved.path, self.state["best"], metric, self.config.patience)
-        return EarlyStopping(metric, self.config.patience)
 
     def _fraction_done(self) -> float:
         return self.loop.fraction_done(self.progress)
@@ -257,7 +253,8 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             for event in steps:
                 if isinstance(event, EvalDone):
                     scores = event.metrics
-                    if self.task.is_settled and not self._is_over(event.step):
+                    # The evaluations at the start and at the end are of more text than those between.
+                    if event.step and self._fraction_done() < 1.0 and self.task.is_settled:
                         losses.append((event.step, scores.get("mlm_loss", math.nan)))
                 if isinstance(event, RunFinished):
                     said = [self.stacking.note, stopped_learning(losses, "held-out MLM loss")]
@@ -268,10 +265,6 @@ class _Pretraining(TrainingRun[PretrainConfig]):
                     message = " ".join(filter(None, said))
                     event = replace(event, path=str(self.folder / "model"), message=message)
                 yield event
-
-    def _is_over(self, step: int) -> bool:
-        """Return whether an evaluation is the one at the end, which is of more text than those before it."""
-        return step == 0 or self.loop.fraction_done(self.progress) >= 1.0
 
     def _best_note(self, step: int) -> str:
         """Return which weights early stopping has kept, and why the run is over."""
