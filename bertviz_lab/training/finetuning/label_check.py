@@ -199,16 +199,6 @@ def suspected(targets_ND: NDArray[np.integer], shares_NDC: Shares) -> NDArray[np
     return wrong_ND.any(axis=1)
 
 
-def doubtful_order(targets_ND: NDArray[np.integer], shares_NDC: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the examples in order, the most doubtful first, and the most doubtful decision of each example.
-
-    A decision is the more doubtful the lower the probability of what was given is.
-    """
-    given_ND = np.take_along_axis(shares_NDC, targets_ND[..., None], axis=-1)[..., 0]
-    decision_N = given_ND.argmin(axis=1)
-    return np.argsort(given_ND.min(axis=1), kind="stable"), decision_N
-
-
 def _doubts(
     texts: Sequence[LabelledText],
     labels: Sequence[str],
@@ -217,10 +207,13 @@ def _doubts(
     unseen_NDC: Shares,
     dynamics: DataMap,
 ) -> Iterator[Doubt]:
-    """Yield the examples for which another label is more probable, the most doubtful first."""
-    order_N, decision_N = doubtful_order(targets_ND, shares_NDC)
-    for place in order_N.tolist():
-        decision = decision_N[place]
+    """Yield the examples for which another label is more probable, the most doubtful first.
+
+    A decision is the more doubtful the lower the probability of what was given is.
+    """
+    given_ND = np.take_along_axis(shares_NDC, targets_ND[..., None], axis=-1)[..., 0]
+    for place in np.argsort(given_ND.min(axis=1), kind="stable").tolist():
+        decision = given_ND[place].argmin()
         given, shares_C = targets_ND[place, decision], shares_NDC[place, decision]
         better = int(shares_C.argmax())
         if better == given:

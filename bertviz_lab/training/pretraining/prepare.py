@@ -176,17 +176,10 @@ def _tokenize(
     work = "Adding words to the vocabulary" if added else work
     tokenizer = yield from _in_background("vocabulary", work, should_stop, train_tokenizer)
     yield from _in_background("tokenize", f"Tokenizing the {what}", should_stop, tokenize)
-    return [*_warnings(folder, tokenizer, sentences, given is not None)]
-
-
-def _warnings(
-    folder: Path, tokenizer: Tokenizer, sentences: Callable[[int], Iterable[str]], is_given: bool
-) -> Iterator[str]:
-    """Yield what does not suit the text: settings of the tokenizer, and a vocabulary with many [UNK] in it."""
     sample, corpus = [*sentences(_SAMPLE_CHARACTERS)], TokenizedCorpus.open(folder / "corpus")
-    unknown = corpus.counts(tokenizer.vocab_size)[tokenizer.unk_id] / corpus.tokens
-    yield from writing_warnings(writing_system(sample), tokenizer)
-    yield from unknown_warning(float(unknown), tokenizer, sample, is_given=is_given)
+    unknown = float(corpus.counts(tokenizer.vocab_size)[tokenizer.unk_id] / corpus.tokens)
+    unsuited = [*writing_warnings(writing_system(sample), tokenizer)]  # settings of the tokenizer
+    return [*unsuited, *unknown_warning(unknown, tokenizer, sample, is_given=given is not None)]
 
 
 def added_vocabulary(config: PretrainConfig, folder: Path) -> list[NewPiece]:

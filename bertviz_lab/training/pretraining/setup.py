@@ -234,7 +234,10 @@ def initial_model(
     if start and not is_resumed and config.width_factor > 1:
         start = replace(start, model=widened(start.model, config.width_factor, config.seed))
     if start and added:
-        notes.append(added_note(added))
+        useful = sorted(added, key=lambda piece: -piece.saved)  # in the order of the tokens that they save
+        named = ", ".join(piece.piece for piece in useful[:_EXAMPLES]) + (" ..." if len(added) > _EXAMPLES else "")
+        begun = "each begun as the mean of its parts"
+        notes.append(f"The vocabulary has {len(added):,} new pieces, {begun}: {named}")
         if not is_resumed:
             old, parts = start.tokenizer, dict[int, list[int]]()
             for token_id, new in enumerate(added, old.vocab_size):
@@ -256,13 +259,6 @@ def initial_model(
     ablate_embeddings(model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
     notes.append(stacking_note(config, model_config.num_hidden_layers))
     return InitialModel(model, taken_over, tuple(filter(None, notes)))
-
-
-def added_note(added: Sequence[NewPiece]) -> str:
-    """Return the pieces that a vocabulary has gained, in the order of the tokens that they save."""
-    useful = sorted(added, key=lambda piece: -piece.saved)
-    named = ", ".join(piece.piece for piece in useful[:_EXAMPLES]) + (" ..." if len(added) > _EXAMPLES else "")
-    return f"The vocabulary has {len(added):,} new pieces, each begun as the mean of its parts: {named}"
 
 
 def build_model_config(
