@@ -6,6 +6,8 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
@@ -100,18 +102,13 @@ def _best_threshold(
     best to answer nothing the threshold is just below all of them, not 0.
     """
     # A NaN is above no threshold, so such a question is always answered, and counts from the start.
-    order = sorted(range(len(answered)), key=lambda i: (not math.isnan(refusals[i]), refusals[i]))
-    numbers = [refusals[i] for i in order if not math.isnan(refusals[i])]
-    score = sum(answered[i] if math.isnan(refusals[i]) else withheld[i] for i in order)
-    best, threshold = score, math.nextafter(numbers[0], -math.inf) if numbers else 0.0
-    order = order[len(order) - len(numbers) :]
-    for index, i in enumerate(order):
-        score += answered[i] - withheld[i]
-        if index + 1 < len(order) and refusals[order[index + 1]] == refusals[i]:
-            continue
-        if score > best + 1e-9:  # not for a rounding error
-            best, threshold = score, refusals[i]
-    return {"best_f1": best / len(answered), "best_f1_threshold": float(threshold)}
+    is_always_answered, gains = np.isnan(refusals), np.subtract(answered, withheld)
+    numbers, places = np.unique(np.asarray(refusals)[~is_always_answered], return_inverse=True)
+    start = sum(withheld) + gains[is_always_answered].sum()
+    scores = np.append(start, start + np.bincount(places, gains[~is_always_answered]).cumsum())
+    thresholds = [math.nextafter(numbers[0], -math.inf), *numbers] if len(numbers) else [0.0]
+    best = scores.round(9).argmax()  # the first, whatever the rounding errors
+    return {"best_f1": float(scores[best]) / len(answered), "best_f1_threshold": float(thresholds[best])}
 
 
 def _mean(scores: Sequence[float]) -> float:
