@@ -27,7 +27,6 @@ from bertviz_lab.training.checkpoints.foreign_folders import refuse_foreign
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 from bertviz_lab.training.checkpoints.sentence_transformers_files import (
     Pooling,
-    SentenceModules,
     read_max_seq_length,
     read_sentence_modules,
     write_sentence_transformers_files,
@@ -157,7 +156,6 @@ def load_checkpoint(
         model = kind(config, generator=torch.Generator().manual_seed(0))
         weights.load_state(model, weights.read_tensors(files, leave_out=report.unexpected))
     card = folder / "README.md"
-    sentence = read_sentence_modules(folder) or SentenceModules(None)
     checkpoint = Checkpoint(
         model=model.eval(),
         tokenizer=tokenizer,
@@ -167,9 +165,7 @@ def load_checkpoint(
         path=folder,
         report=report,
         trained_length=read_trained_length(folder, config),
-        pooling=sentence.pooling,
-        normalize=sentence.normalize,
-        unsupported_modules=sentence.unsupported,
+        **vars(read_sentence_modules(folder)),
     )
     if checkpoint.random_head and not quiet:
         warnings.warn(checkpoint.random_head, stacklevel=2)

@@ -6,7 +6,7 @@ embeddings, because they would be other vectors than the published ones.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -32,9 +32,9 @@ _MODULES = "sentence_transformers.models"
 class SentenceModules:
     """What a sentence-transformers folder does with the hidden states of a text."""
 
-    pooling: Pooling | None  # how they become one vector; None where that is `unsupported`
+    pooling: Pooling | None = None  # how they become one vector; None where that is unsupported
     normalize: bool = False  # whether the vector is divided by its length
-    unsupported: str = ""  # what the lab does not compute, such as "a Dense layer"
+    unsupported_modules: str = ""  # what the lab does not compute, such as "a Dense layer"
 
 
 def write_sentence_transformers_files(
@@ -56,12 +56,12 @@ def write_sentence_transformers_files(
         (folder / name).write_text(json.dumps(body, indent=2), encoding="utf-8")
 
 
-def read_sentence_modules(folder: Path) -> SentenceModules | None:
-    """Return what the folder's `modules.json` asks for; None where it is not a sentence-transformers model."""
+def read_sentence_modules(folder: Path) -> SentenceModules:
+    """Return what the folder's `modules.json` asks for: nothing where it is not a sentence-transformers model."""
     modules = read_json(folder / "modules.json")
     if not isinstance(modules, list):
         body = read_json(folder / _POOLING_FILE)
-        return _pooling(body) if body is not None else None
+        return _pooling(body) if body is not None else SentenceModules()
     described, normalize = None, False
     for module in modules:
         kind = str(module.get("type", "")).rpartition(".")[2] if isinstance(module, dict) else ""
@@ -70,21 +70,21 @@ def read_sentence_modules(folder: Path) -> SentenceModules | None:
         elif kind == "Normalize":
             normalize = True
         elif kind != "Transformer":
-            return SentenceModules(None, unsupported=f"a module of type {kind[:40] or 'unknown'}")
+            return SentenceModules(unsupported_modules=f"a module of type {kind[:40] or 'unknown'}")
     if described is None:  # the tokens' vectors are left as they are
-        return SentenceModules(None, unsupported="no pooling")
-    return SentenceModules(described.pooling, normalize, described.unsupported)
+        return SentenceModules(unsupported_modules="no pooling")
+    return replace(described, normalize=normalize)
 
 
 def _pooling(body: Any) -> SentenceModules:
     """Return the pooling of a module's `config.json`, in its older form (a flag each) or its newer (one key)."""
     if not isinstance(body, dict):
-        return SentenceModules(None, unsupported="a pooling without a readable config.json")
+        return SentenceModules(unsupported_modules="a pooling without a readable config.json")
     modes = body.get("pooling_mode", [mode for mode, flag in _FLAGS.items() if body.get(flag)])
     modes = [modes] if isinstance(modes, str) else modes
     if not isinstance(modes, list) or len(modes) != 1 or modes[0] not in POOLINGS:
         named = " and ".join(map(str, modes)) if isinstance(modes, list) else str(modes)
-        return SentenceModules(None, unsupported=f"the pooling {named[:80] or 'none'}")
+        return SentenceModules(unsupported_modules=f"the pooling {named[:80] or 'none'}")
     return SentenceModules(modes[0])
 
 
