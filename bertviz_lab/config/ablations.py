@@ -70,13 +70,11 @@ def ablated(name: str, *, steps: int = STEPS, seed: int = 0, threads: int = 0) -
 
 def ablation_of(config: PretrainConfig) -> str | None:
     """Return which of them a run's settings are, `WHOLE` among them; None for a run of another kind."""
-    if config.steps is None or config.corpus != _SETTINGS["corpus"]:
+    if (steps := config.steps) is None or config.corpus != _SETTINGS["corpus"]:
         return None
     essence = _essence(config)
-    for name in (WHOLE, *ABLATIONS):
-        if _essence(ablated(name, steps=config.steps, seed=config.seed)) == essence:
-            return name
-    return None
+    alike = (name for name in (WHOLE, *ABLATIONS) if _essence(ablated(name, steps=steps, seed=config.seed)) == essence)
+    return next(alike, None)
 
 
 def _essence(config: PretrainConfig) -> PretrainConfig:

@@ -212,16 +212,11 @@ class ClassifierTransform(nn.Module):
         return self.norm(ACTIVATION_FUNCTIONS[self.activation](self.dense(hidden_BLD)))
 
 
-def classifier_transform(config: BertConfig) -> nn.Module:
-    """Return what a classifier of tokens reads their hidden states through: in BERT as they are."""
-    return ClassifierTransform(config) if config.classifier_transform else nn.Identity()
-
-
 class BertForTokenClassification(LabelHead):
     """One label for each token, from its own hidden state: logits (batch, tokens, labels)."""
 
     def add_head(self, config: BertConfig) -> None:
-        self.transform = classifier_transform(config)
+        self.transform = ClassifierTransform(config) if config.classifier_transform else nn.Identity()
         self.classifier = Linear(config.hidden_size, config.num_labels)
 
     def logits(self, out: BertModelOutput) -> Tensor:
@@ -236,7 +231,7 @@ class BertForQuestionAnswering(BertHead):
     """Find the answer in a passage: a score for each token to be its start, and one to be its end."""
 
     def add_head(self, config: BertConfig) -> None:
-        self.transform = classifier_transform(config)
+        self.transform = ClassifierTransform(config) if config.classifier_transform else nn.Identity()
         self.answer = Linear(config.hidden_size, 2)
 
     def classify(self, hidden_BLD: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -175,7 +176,10 @@ class Muon(torch.optim.Muon):
             updates = [self._update(matrix, group["momentum"]) for matrix in trained]
             settings = (group["ns_steps"], group["ns_coefficients"], group["eps"])
             stacked = bool(trained) and trained[0].is_cuda and not hasattr(trained[0], "full_tensor")  # of a DTensor
-            for places in _by_shape(updates) if stacked else [[place] for place in range(len(updates))]:
+            groups: dict[Any, list[int]] = {}  # places of the matrices that are updated together
+            for place, update in enumerate(updates):
+                groups.setdefault(update.shape if stacked else place, []).append(place)
+            for places in groups.values():
                 if len(places) == 1:
                     directions = [orthogonalized(updates[places[0]], *settings)]
                 else:
@@ -192,14 +196,6 @@ class Muon(torch.optim.Muon):
         if not state:
             state["momentum_buffer"] = torch.zeros_like(gradient)
         return gradient.lerp(state["momentum_buffer"].lerp_(gradient, 1 - momentum), momentum)
-
-
-def _by_shape(tensors: list[Tensor]) -> list[list[int]]:
-    """Return the places of the tensors of each shape."""
-    places: dict[torch.Size, list[int]] = {}
-    for place, tensor in enumerate(tensors):
-        places.setdefault(tensor.shape, []).append(place)
-    return [*places.values()]
 
 
 def orthogonalized(update: Tensor, iterations: int, coefficients: tuple[float, float, float], eps: float) -> Tensor:
