@@ -23,6 +23,7 @@ from bertviz_lab import strict_json
 
 _DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EROFS, errno.EIO)
 _WINDOWS = os.name == "nt"
+_REPLACED = "-old"  # ends the hidden name of a folder that is being replaced
 _LOOKING = threading.Lock()
 
 
@@ -87,21 +88,21 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     flush(folder.parent)
 
 
-def restore_interrupted(folder: Path) -> Path:
-    """Return the folder, put back if a crash came between the two renames of a replacement."""
-    old = _replaced_name(folder)
-    if old.is_dir() and not folder.exists():
-        old.rename(folder)
-    return folder
+def clean_up(folder: Path, names: str) -> None:
+    """Remove what killed writers left beside files and folders whose `names` fit a pattern; only for a single writer.
 
-
-def remove_partial_writes(target: Path) -> None:
-    """Remove what killed writers of a file or folder left beside it; only where `target` has a single writer."""
-    for partial in target.parent.glob(f".{target.name}-*"):
-        if partial.is_dir() and partial.name != _replaced_name(target).name:
-            shutil.rmtree(partial, ignore_errors=True)
-        elif partial.is_file():
-            partial.unlink(missing_ok=True)
+    A folder is put back if a crash came between the two renames of its replacement.
+    """
+    for partial in [*folder.glob(f".{names}-*")]:
+        with contextlib.suppress(OSError):
+            if partial.name.endswith(_REPLACED):
+                target = partial.with_name(partial.name[1 : -len(_REPLACED)])
+                if not target.exists():
+                    partial.rename(target)
+            if partial.is_dir():
+                shutil.rmtree(partial, ignore_errors=True)
+            else:
+                partial.unlink(missing_ok=True)
 
 
 def list_steps(folder: Path, suffix: str = "") -> list[tuple[int, Path]]:
@@ -166,19 +167,16 @@ def disk_error(error: BaseException) -> str:
 
 
 def _replace_folder(fresh: Path, folder: Path) -> None:
-    """At every moment the old folder or the new one is whole under a name that `restore_interrupted` finds."""
+    """At every moment the old folder or the new one is whole under a name that `clean_up` finds."""
     fresh.chmod(0o755)  # temporary folders are private; a model is not
-    old = _replaced_name(folder)
+    old = folder.with_name(f".{folder.name}{_REPLACED}")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)
     try:
         fresh.rename(folder)
     except OSError:
-        restore_interrupted(folder)
+        if old.is_dir() and not folder.exists():
+            old.rename(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _replaced_name(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}-old")

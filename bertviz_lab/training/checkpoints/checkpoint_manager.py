@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import math
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, disk_error, list_steps, restore_interrupted
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, clean_up, disk_error, list_steps
 
 FORMAT = 1  # raise it when older versions of the lab could not resume from what is saved
 _CHECKSUMS = "checksums.json"
@@ -46,7 +45,7 @@ class CheckpointManager:
 
         Raises `InputError` when the disk is full or cannot be written; earlier checkpoints are untouched.
         """
-        self._clean_up()
+        clean_up(self.folder, "step-*")
         path = self.folder / f"step-{step:08d}"
         try:
             with atomic_folder(path) as fresh:
@@ -73,7 +72,7 @@ class CheckpointManager:
 
         Raises `InputError` when all are damaged, or the newest was written by a newer version of the lab.
         """
-        self._clean_up()
+        clean_up(self.folder, "step-*")
         damaged: list[str] = []
         for step, path in reversed(list_steps(self.folder)):
             reason = _verify(path)
@@ -96,15 +95,6 @@ class CheckpointManager:
                 hidden = path.with_name(f".{path.name}-gone")  # a kill halfway leaves no half checkpoint by this name
                 with contextlib.suppress(OSError):
                     shutil.rmtree(path.rename(hidden))
-
-    def _clean_up(self) -> None:
-        """Remove what killed processes left; a checkpoint whose replacement was interrupted is restored."""
-        for hidden in self.folder.glob(".step-*-*"):
-            if hidden.name.endswith("-old"):
-                with contextlib.suppress(OSError):
-                    restore_interrupted(hidden.with_name(hidden.name[1:-4]))
-            if hidden.is_dir() and re.fullmatch(r"\.step-\d+-\w+", hidden.name):
-                shutil.rmtree(hidden, ignore_errors=True)
 
 
 def latest_checkpoint(run_folder: Path) -> Path | None:

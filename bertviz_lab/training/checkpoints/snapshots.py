@@ -5,7 +5,6 @@ model beside them. Their total size is limited: beyond it, the snapshot is remov
 logarithm of the step.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.weights import state_for_huggingface, write_tensors
-from bertviz_lab.training.checkpoints.atomic_io import atomic_file, list_steps, read_object, write_bytes, write_json
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file, clean_up, list_steps, read_object, write_json
 
 #: The `config.json` of the model, so that the first snapshots can be opened before there is a checkpoint.
 SHAPE = "config.json"
@@ -51,14 +50,12 @@ class SnapshotWriter:
         self.folder.mkdir(exist_ok=True)
         if isinstance(config := getattr(model, "config", None), BertConfig):
             body = {"architectures": [config.family.class_name(type(model).__name__)], **config.to_dict()}
-            text, shape = json.dumps(body, indent=2), self.folder / SHAPE
-            if not shape.is_file() or shape.read_text(encoding="utf-8") != text:
-                write_bytes(shape, text.encode())
+            if read_object(self.folder / SHAPE) != body:
+                write_json(self.folder / SHAPE, body)
         earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
         if trained_length is not None and (not earlier or earlier[max(earlier)] != trained_length):
             write_json(self.folder / LENGTHS, earlier | {step: trained_length})
-        for partial in self.folder.glob(".step-*"):  # left by a killed writer
-            partial.unlink(missing_ok=True)
+        clean_up(self.folder, "step-*")
         with atomic_file(path) as fresh:
             write_tensors({name: _in_16_bits(t) for name, t in state_for_huggingface(model).items()}, fresh)
         kept = [(at, file) for at, file in list_snapshots(self.folder) if at <= step or file == path]

@@ -14,7 +14,7 @@ from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.model import BertModel
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
-from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
+from bertviz_lab.training.checkpoints.atomic_io import clean_up
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
@@ -187,7 +187,7 @@ class TrialRun(Task[TaskBatch]):
         checkpoint = self._checkpoint(model.eval())
         checkpoint = replace(checkpoint, config=checkpoint.config.replace(**task.model_settings(setup.data.train)))
         card = finetuning_card(setup, self.trial, checkpoint, best.scores)
-        remove_partial_writes(folder)
+        clean_up(folder.parent, folder.name)
         save_checkpoint(replace(checkpoint, card=card), folder)
 
     def _predict(self, model: nn.Module) -> tuple[FinetuningTask[Any], list[Prediction], float]:

@@ -20,7 +20,7 @@ from bertviz_lab.metrics.names import NAMES
 from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints import model_card
-from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
+from bertviz_lab.training.checkpoints.atomic_io import clean_up, write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, parameter_count, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
@@ -282,11 +282,11 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         """Save the model with its card, the generator of a discriminator, and the report."""
         if not self.hardware.is_main:
             return
-        remove_partial_writes(self.folder / "model")
+        clean_up(self.folder, "model")
         trained.model.cpu().eval()
         save_checkpoint(replace(trained, card=self._card(trained, scores)), self.folder / "model")
         if generator := self.task.generator_checkpoint():
-            remove_partial_writes(self.folder / GENERATOR)
+            clean_up(self.folder, GENERATOR)
             save_checkpoint(generator, self.folder / GENERATOR)
         report = {"scores": scores, **asdict(self.progress), "reason": reason}
         if self.added:

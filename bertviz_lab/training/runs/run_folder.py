@@ -24,7 +24,7 @@ from pydantic import FiniteFloat, TypeAdapter
 
 from bertviz_lab.config import RunConfig, run_config
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import disk_error, exclusive_lock, write_bytes, write_json
+from bertviz_lab.training.checkpoints.atomic_io import clean_up, disk_error, exclusive_lock, write_bytes, write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs import events
 
@@ -134,8 +134,7 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
     another process writes this folder, or the disk is full.
     """
     with _sole_writer(folder):
-        for partial in folder.glob(".*.json*-*"):  # by a process that was killed while it replaced a file
-            partial.unlink(missing_ok=True)
+        clean_up(folder, "*.json*")
         known = read_state(folder) if (folder / "state.json").is_file() else RunState()
         state = replace(known, pid=os.getpid(), host=platform.node())
         log = _Log(folder / "events.jsonl")

@@ -15,13 +15,7 @@ import bertviz_lab
 from bertviz_lab.data.examples import LabelledText
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints import atomic_io, checkpoint_manager
-from bertviz_lab.training.checkpoints.atomic_io import (
-    atomic_folder,
-    exclusive_lock,
-    remove_partial_writes,
-    write_bytes,
-    write_json,
-)
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, clean_up, exclusive_lock, write_bytes, write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.tasks.base import Prediction, write_predictions
@@ -238,12 +232,12 @@ def test_no_other_module_replaces_files():
     assert found == ["atomic_io.py"]
 
 
-def test_partial_writes_are_removed_and_a_replaced_folder_is_kept(tmp_path):
+def test_partial_writes_are_removed_and_a_replaced_folder_is_put_back(tmp_path):
     for name in (".model-ab12", ".model-old"):
         (tmp_path / name).mkdir()
     (tmp_path / ".model-cd34").write_text("half")
-    remove_partial_writes(tmp_path / "model")
-    assert os.listdir(tmp_path) == [".model-old"]
+    clean_up(tmp_path, "model")
+    assert os.listdir(tmp_path) == ["model"]
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
