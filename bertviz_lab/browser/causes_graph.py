@@ -123,12 +123,8 @@ class CausesGraph(nn.Module):
         self, input_ids: Tensor, types: Tensor, traces: Sequence[LayerTrace], position: Tensor, classes: Tensor
     ) -> dict[str, Tensor]:
         """Return the parts of the base run's logits at a position."""
-        bert: Any = self.bert
-        summands = (part for part in bert.embeddings.summands(input_ids[:1], types[:1]) if part is not None)
-        rows_ND = torch.cat([part.expand(1, input_ids.shape[1], -1).index_select(1, position)[0] for part in summands])
-        contexts = [trace.context[0].index_select(1, position)[:, 0] for trace in traces]
-        intermediates = [trace.intermediate_output[0].index_select(0, position)[0] for trace in traces]
-        whole, outputs = carry(self.checkpoint, rows_ND, contexts, intermediates), {}
+        whole = carry(self.checkpoint, input_ids[:1], types[:1], traces, position, torch.float32)
+        outputs = {}
         for head in self.heads:
             if head == "label" and text_position(self.checkpoint) is None:
                 continue  # it reads the mean of all tokens

@@ -10,8 +10,8 @@ from typing import Any, get_args
 from bertviz_lab.config import family_notes
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.probing import lens_fit_payload
+from bertviz_lab.interpret.causes.decomposition import summed_embeddings
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
-from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.interpret.targets import TargetKind, is_multi_label, require_head
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.explain import MASK_ATTEMPTS
@@ -46,7 +46,6 @@ PARTIAL = ("attribution.attribution", "layers.tuned")
 def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: TunedLens | None = None) -> dict[str, Any]:
     """Return the facts of a model, which `checkpoint` is under its name on the page, and of its tuned lens."""
     config, known = checkpoint.config, state.examples(model)
-    bert_layers = range(config.num_hidden_layers)
     notes = {
         "segments": family_notes.segments_note(config),
         "positions": family_notes.positions_note(config),
@@ -78,9 +77,9 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: Tuned
         "reads_all": config.classifier_pooling != "cls",
         "is_large": parameter_count(checkpoint.model) > LARGE,
         "is_prenorm": config.is_prenorm,
-        "embeddings": _embeddings(checkpoint),
+        "embeddings": summed_embeddings(checkpoint),
         "tuned_lens": lens and {"fit": json.loads(lens_fit_payload(lens.fit)) if lens.fit else None},
-        "windows": [config.local_attention if config.is_local(layer) else None for layer in bert_layers],
+        "windows": config.windows,
         "added_terms": added,
         "score_terms": 1 + len(added) if config.position_embedding_type == "disentangled" else 1,
         "labels": config.labels,
@@ -92,13 +91,6 @@ def model_facts(state: AppState, model: str, checkpoint: Checkpoint, lens: Tuned
         "notes": notes,
         "tokenizer": _tokenizer_facts(checkpoint.tokenizer),
     }
-
-
-def _embeddings(checkpoint: Checkpoint) -> list[str]:
-    """Return the embeddings that are summed, in the order of `Embeddings.summands`."""
-    tables = backbone(checkpoint).embeddings
-    summed = {"token": tables.word, "position": tables.position, "segment": tables.token_type}
-    return [name for name, table in summed.items() if table is not None]
 
 
 def _added_terms(checkpoint: Checkpoint) -> list[str]:

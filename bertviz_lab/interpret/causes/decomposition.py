@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import analysis, backbone
 from bertviz_lab.interpret.targets import Target, head_logits, inputs_and_target, is_answer
+from bertviz_lab.model import LayerTrace
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -62,19 +63,15 @@ def decompose_logit(
     model: Any = backbone(checkpoint)
     config, at = checkpoint.config, target.position
     out = model(**inputs.arguments(), output_trace=True)
-    summands = model.embeddings.summands(inputs.input_ids, inputs.token_type_ids)
-    names = [n for n, table in zip(("token", "position", "segment"), summands, strict=True) if table is not None]
-    # Table by table; positions and segments are the same for each batch, and may have one row for all tokens.
-    rows = [table.expand(1, len(inputs.encoding), -1)[0, at] for table in summands if table is not None]
-    contexts = [trace.context[0, :, at] for trace in out.trace]
-    intermediates = [trace.intermediate_output[0, at] for trace in out.trace]
-    stream = carry(checkpoint, torch.stack(rows).double(), contexts, intermediates)
+    place = torch.tensor([at])
+    stream = carry(checkpoint, inputs.input_ids, inputs.token_type_ids, out.trace, place, torch.double)
     kind, against = target.kind, target.against
     table_CD, bias_C = stream.through_head(checkpoint, "answer" if is_answer(kind) else kind)
     classes = [int(kind == "end") if is_answer(kind) else target.index, *([against.index] if against else [])]
     logits_NC = stream.logits(table_CD[classes], None if bias_C is None else bias_C[classes])
     values_N = logits_NC[:, 0] - (logits_NC[:, 1] if against else 0)
     biases, *parts = values_N.tolist()
+    names = summed_embeddings(checkpoint)
     embeddings = dict(zip(names, parts, strict=False))
     by_layer = np.array(parts[len(names) :]).reshape(config.num_hidden_layers, config.num_attention_heads + 1)
     final = out.last_hidden_state if target.read_position is None else out.last_hidden_state[:, at]
@@ -85,26 +82,40 @@ def decompose_logit(
     )
 
 
-def carry(
-    checkpoint: Checkpoint, rows_ND: Tensor, contexts: Sequence[Tensor], intermediates: Sequence[Tensor]
-) -> "Parts":
-    """Return the final state at one position as the sum of the parts that embeddings, heads and layers add to it.
+def summed_embeddings(checkpoint: Checkpoint) -> list[str]:
+    """Return the names of the embeddings that are summed, in the order of `Embeddings.summands`."""
+    tables = backbone(checkpoint).embeddings
+    summed = {"token": tables.word, "position": tables.position, "segment": tables.token_type}
+    return [name for name, table in summed.items() if table is not None]
 
-    `rows_ND` are the embeddings that are summed there; of each layer, `contexts` are those of its heads, (heads, size),
-    and `intermediates` the states of its feed-forward network, (width,). The first part has all biases, then come the
-    embeddings and, of each layer, its heads and its feed-forward network.
+
+def carry(
+    checkpoint: Checkpoint,
+    ids_1L: Tensor,
+    types_1L: Tensor,
+    traces: Sequence[LayerTrace],
+    position_1: Tensor,
+    dtype: torch.dtype,
+) -> "Parts":
+    """Return the final state at a position as the sum of the parts that embeddings, heads and layers add to it.
+
+    `traces` are those of all layers, of a batch whose first text is the one with these ids. The first part has all
+    biases, then come the embeddings and, of each layer, its heads and its feed-forward network.
     """
     model: Any = backbone(checkpoint)
     is_prenorm = checkpoint.config.is_prenorm
-    stream = Parts(torch.cat([torch.zeros_like(rows_ND[:1]), rows_ND]))
+    # Table by table; positions and segments may have one row for all tokens.
+    summands = [table for table in model.embeddings.summands(ids_1L, types_1L) if table is not None]
+    rows_ND = torch.cat([table.expand(1, ids_1L.shape[1], -1).index_select(1, position_1)[0] for table in summands])
+    stream = Parts(torch.cat([torch.zeros_like(rows_ND[:1]), rows_ND]).to(dtype))
     stream.norm(model.embeddings.norm)
     if model.embeddings.projection is not None:
         stream.linear(model.embeddings.projection)
-    for layer, context_HK, intermediate_F in zip(model.encoder.layers, contexts, intermediates, strict=True):
-        stream.add(context_HK, layer.attention.output)
+    for layer, trace in zip(model.encoder.layers, traces, strict=True):
+        stream.add(trace.context[0].index_select(1, position_1)[:, 0], layer.attention.output)
         if not is_prenorm:
             stream.norm(layer.attention_norm)
-        stream.add(intermediate_F[None], layer.output)
+        stream.add(trace.intermediate_output[0].index_select(0, position_1), layer.output)
         if not is_prenorm:
             stream.norm(layer.output_norm)
     if model.final_norm is not None:
