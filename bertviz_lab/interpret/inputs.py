@@ -7,7 +7,7 @@ times a forward pass.
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.limits import words_of
+from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding, check_several, ids_named
@@ -110,6 +111,33 @@ _TOKENS_PER_BATCH = 1024  # when a model is run on many variants of a text
 def variants_per_batch(length: int) -> int:
     """Return the number of variants of a text of `length` tokens in a batch."""
     return max(1, _TOKENS_PER_BATCH // length)
+
+
+_CORPUS_TOKENS = 4096  # when it is run on many texts
+
+
+@analysis
+def states_at(
+    checkpoint: Checkpoint,
+    rows: Sequence[Sequence[int] | NDArray[np.integer]],
+    places: Sequence[Sequence[int] | NDArray[np.integer]],
+    on_progress: OnProgress,
+) -> list[Tensor]:
+    """Return the hidden states of each layer at some places of each row of ids, (places of all rows, hidden).
+
+    The embeddings come first, and the state of the last layer is final.
+    """
+    states: list[list[Tensor]] = [[] for _ in range(checkpoint.config.num_hidden_layers + 1)]
+    size = max(1, _CORPUS_TOKENS // max(map(len, rows)))
+    for start in range(0, len(rows), size):
+        inputs = padded_rows(rows[start : start + size], checkpoint.tokenizer.pad_id)
+        of_rows = [(row, place) for row, some in enumerate(places[start : start + size]) for place in some]
+        at = torch.tensor(of_rows, dtype=torch.long).reshape(-1, 2).unbind(1)
+        out = backbone(checkpoint)(*inputs, output_hidden_states=True)
+        for of_layer, state in zip(states, out.hidden_states, strict=True):
+            of_layer.append(state[at].float())
+        on_progress(min(1.0, (start + size) / len(rows)))
+    return [torch.cat(of_layer) for of_layer in states]
 
 
 def several_texts(texts: Iterable[str]) -> list[str]:

@@ -11,18 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.data.probes.probing_tasks import MASK, LabeledSentence
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing, part_of
+from bertviz_lab.interpret.inputs import OnProgress, check_passes, nothing, part_of, states_at
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _MOST_WORDS = 3000  # that probes are trained and tested on
 _TESTED = 4  # one in so many sentences
 _LEAST = 20  # words to train on, and to test on
-_TOKENS_AT_ONCE = 4096
 _ITERATIONS = 200
 
 
@@ -69,10 +68,12 @@ def probe_layers(
     names = tuple(sorted({*labels}))
     drawn: defaultdict[str, str] = defaultdict(lambda: labels[int(rng.integers(len(labels)))])
     control, held_out_control = ([drawn[kind] for kind in kinds] for kinds in (types, held_out_types))
-    read = part_of(on_progress, 0.0, 0.4)
-    states = _hidden_states(checkpoint, [*training, *testing], read)
+    encoded = [_encode(checkpoint.tokenizer, each, checkpoint.max_length) for each in (*training, *testing)]
+    rows, places = zip(*encoded, strict=True)
+    check_passes(checkpoint, max(map(len, rows)), len(rows), "Probing")
+    states = states_at(checkpoint, rows, places, part_of(on_progress, 0.0, 0.4))
     accuracies = np.zeros((2, len(states)))
-    for layer, states_ND in enumerate(states):
+    for layer, states_ND in enumerate(map(Tensor.numpy, states)):
         for row, (known, wanted) in enumerate(((labels, held_out), (control, held_out_control))):
             accuracies[row, layer] = _probe(states_ND[: len(labels)], known, states_ND[len(labels) :], wanted)
         on_progress(0.4 + 0.6 * (layer + 1) / len(states))
@@ -141,28 +142,6 @@ def _words(sentences: Sequence[LabeledSentence]) -> tuple[list[str], list[str]]:
         if label is not None
     ]
     return [label for label, _ in pairs], [kind for _, kind in pairs]
-
-
-@analysis
-def _hidden_states(
-    checkpoint: Checkpoint, sentences: Sequence[LabeledSentence], on_progress: OnProgress
-) -> list[NDArray[np.float32]]:
-    """Return each layer's hidden states at the first tokens of the labeled words, (words, hidden)."""
-    encoded = [_encode(checkpoint.tokenizer, sentence, checkpoint.max_length) for sentence in sentences]
-    width = max(len(ids) for ids, _ in encoded)
-    check_passes(checkpoint, width, len(encoded), "Probing")
-    states: list[list[NDArray[np.float32]]] = [[] for _ in range(checkpoint.config.num_hidden_layers + 1)]
-    size = max(1, _TOKENS_AT_ONCE // width)
-    for start in range(0, len(encoded), size):
-        batch = encoded[start : start + size]
-        inputs = padded_rows([ids for ids, _ in batch], checkpoint.tokenizer.pad_id)
-        out = backbone(checkpoint)(*inputs, output_hidden_states=True)
-        rows = [row for row, (_, places) in enumerate(batch) for _ in places]
-        columns = [place for _, places in batch for place in places]
-        for of_layer, state in zip(states, out.hidden_states, strict=True):
-            of_layer.append(state[rows, columns].float().numpy())
-        on_progress(min(1.0, (start + size) / len(encoded)))
-    return [np.concatenate(of_layer) for of_layer in states]
 
 
 def _encode(tokenizer: Tokenizer, sentence: LabeledSentence, longest: int) -> tuple[list[int], list[int]]:

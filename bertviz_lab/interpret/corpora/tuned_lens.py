@@ -8,7 +8,7 @@ near as possible to that of the last layer, in KL divergence. The model itself d
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -19,9 +19,17 @@ from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from bertviz_lab.data.batches import padded_rows
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import GRADIENT, OnProgress, analysis, backbone, forward_operations, nothing, part_of
+from bertviz_lab.interpret.inputs import (
+    GRADIENT,
+    OnProgress,
+    analysis,
+    backbone,
+    forward_operations,
+    nothing,
+    part_of,
+    states_at,
+)
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.model.weights import write_tensors
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
@@ -33,7 +41,6 @@ _POSITIONS, _HELD_OUT = 16_000, 2_000  # masked tokens to train on, and to measu
 _STEPS, _BATCH, _LEARNING_RATE = 300, 256, 1e-3
 _MASKED = 0.15  # of the tokens of a sentence, one at least
 _LONGEST = 64  # tokens of a sentence
-_TOKENS_AT_ONCE = 4096
 _AT_ONCE = 512  # positions whose logits are held at a time
 
 
@@ -122,13 +129,14 @@ def fit_tuned_lens(
     began = time.perf_counter()
     model = require_head(checkpoint, "token")
     _check_cost(checkpoint, positions, steps)
-    states = _masked_states(
-        checkpoint, sentences, positions + held_out, np.random.default_rng(seed), part_of(on_progress, 0.0, 0.3)
-    )
-    measured = len(states[0]) // 9 if len(states[0]) < positions + held_out else held_out
+    most = positions + held_out
+    rows, places = _masked_rows(checkpoint, sentences, most, np.random.default_rng(seed))
+    count = min(most, sum(map(len, places)))
+    measured = count // 9 if count < most else held_out
     if measured < 1:
         raise InputError("A tuned lens is fitted on a text of at least nine masked tokens: give more sentences.")
-    kept, training = [state[:measured] for state in states], [state[measured:] for state in states]
+    states = states_at(checkpoint, rows, places, part_of(on_progress, 0.0, 0.3))
+    kept, training = [state[:measured] for state in states], [state[measured:count] for state in states]
     lens = TunedLens.identity(checkpoint)
     as_logit_lens = _divergences(checkpoint, lens, kept)
     with torch.enable_grad():
@@ -176,41 +184,23 @@ def _divergences(checkpoint: Checkpoint, lens: TunedLens, states: Sequence[Tenso
     return tuple(round(value, 4) for value in (sums / len(states[0])).tolist())
 
 
-@analysis
-def _masked_states(
-    checkpoint: Checkpoint,
-    sentences: Sequence[NDArray[np.integer]],
-    most: int,
-    rng: np.random.Generator,
-    on_progress: OnProgress,
-) -> list[Tensor]:
-    """Return the hidden states of each layer at masked tokens, (positions, hidden); that of the last is final."""
+def _masked_rows(
+    checkpoint: Checkpoint, sentences: Sequence[NDArray[np.integer]], most: int, rng: np.random.Generator
+) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Return ids of sentences in a random order, and the places that are masked in each, `most` or a few more."""
     tokenizer, longest = checkpoint.tokenizer, min(_LONGEST, checkpoint.max_length) - 2
-    states: list[list[Tensor]] = [[] for _ in range(checkpoint.config.num_hidden_layers + 1)]
-    count = 0
-    for batch in _batches(rng.permutation(len(sentences)), sentences, longest):
-        ids, mask = padded_rows([[tokenizer.cls_id, *row, tokenizer.sep_id] for row in batch], tokenizer.pad_id)
-        masked = [1 + rng.choice(len(row), max(1, round(_MASKED * len(row))), replace=False) for row in batch]
-        rows, places = np.repeat(np.arange(len(batch)), [*map(len, masked)]), np.concatenate(masked)
-        ids[rows, places] = tokenizer.mask_id
-        out = backbone(checkpoint)(ids, mask, output_hidden_states=True)
-        for of_layer, state in zip(states, out.hidden_states, strict=True):
-            of_layer.append(state[rows, places].float())
-        count += len(rows)
-        on_progress(min(1.0, count / most))
+    rows, places, count = [], [], 0
+    for at in rng.permutation(len(sentences)):
         if count >= most:
             break
-    return [torch.cat(of_layer)[:most] for of_layer in states] if count else [torch.zeros(0)] * len(states)
-
-
-def _batches(
-    order: NDArray[np.integer], sentences: Sequence[NDArray[np.integer]], longest: int
-) -> Iterator[list[NDArray[np.integer]]]:
-    size = max(1, _TOKENS_AT_ONCE // (longest + 2))
-    for start in range(0, len(order), size):
-        cut = [sentences[at][:longest] for at in order[start : start + size]]
-        if any(map(len, cut)):
-            yield [sentence for sentence in cut if len(sentence)]
+        if len(sentence := sentences[at][:longest]):
+            row = np.concatenate(([tokenizer.cls_id], sentence, [tokenizer.sep_id]))
+            masked = 1 + rng.choice(len(sentence), max(1, round(_MASKED * len(sentence))), replace=False)
+            row[masked] = tokenizer.mask_id
+            rows.append(row)
+            places.append(masked)
+            count += len(masked)
+    return rows, places
 
 
 def _check_cost(checkpoint: Checkpoint, positions: int, steps: int) -> None:
