@@ -17,39 +17,73 @@ import playwright
 
 from bertviz_lab.ui.components.standalone import source, with_imports
 
-_FIGURES = "components/figures/index.js"
+_MODULES = (
+    "components/figures/index.js", "views/dynamics/snapshot_charts.js", "components/charts/curve_figure.js"
+)  # fmt: skip
 _NODE = Path(playwright.__file__).parent / "driver" / "node"  # which the browser's driver brings
 _SCRIPT = """
 import { createInterface } from 'node:readline';
-const { figureOf } = await import(`${process.argv[1]}`);
-for await (const line of createInterface({ input: process.stdin }))
-  console.log(JSON.stringify(figureOf(JSON.parse(line)) ?? null));
+globalThis.document = globalThis.window = new EventTarget(); // some modules listen to them
+const of = (name) => import(`${process.argv[1]}/${name}`);
+const [{ figureOf }, { lossChart, snapshotCharts }, { curveFigure }, { makeLog }] = await Promise.all(
+  ['components/figures/index.js', 'views/dynamics/snapshot_charts.js', 'components/charts/curve_figure.js',
+    'components/runs/run_log.js'].map(of));
+const curve = ({ panel, logs, payload }) => curveFigure(panel, logs.map((rows) => {
+  const log = makeLog();
+  rows.forEach(log.fold);
+  return log;
+}), { axis: 'step', smoothing: 0.6 }, payload, () => null);
+const calls = { figureOf, lossChart, snapshotCharts, curve };
+for await (const line of createInterface({ input: process.stdin })) {
+  const [name, given] = JSON.parse(line);
+  console.log(JSON.stringify(calls[name](given) ?? null));
+}
 """
 
 
 @cache
 def _maker() -> "subprocess.Popen[str]":
-    """A process that makes the figure of each payload that is written to it, a line each."""
+    """A process that calls functions of the page's modules, a line each."""
     folder = Path(tempfile.mkdtemp())
-    for name in with_imports([_FIGURES]):
+    for name in with_imports(_MODULES):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source(name).replace("from 'lab/", f"from '{folder.as_uri()}/"), encoding="utf-8")
     (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
-    command = [_NODE, "--input-type=module", "-e", _SCRIPT, (folder / _FIGURES).as_uri()]
+    command = [_NODE, "--input-type=module", "-e", _SCRIPT, folder.as_uri()]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     atexit.register(process.kill)
     return process
 
 
-def figure_of(payload: Any) -> Any:
-    """What a drawing is given of a payload."""
+def _called(name: str, given: Any) -> Any:
+    """What a function of the page's modules returns."""
     maker = _maker()
     assert maker.stdin is not None
     assert maker.stdout is not None
-    maker.stdin.write(json.dumps(payload) + "\n")
+    maker.stdin.write(json.dumps([name, given]) + "\n")
     maker.stdin.flush()
     return json.loads(maker.stdout.readline())
+
+
+def figure_of(payload: Any) -> Any:
+    """What a drawing is given of a payload."""
+    return _called("figureOf", payload)
+
+
+def curve_figure(panel: Any, logs: Any, payload: Any) -> Any:
+    """The Plotly figure of a panel of learning curves with the logs of one run or several."""
+    return _called("curve", {"panel": panel, "logs": logs, "payload": payload})
+
+
+def loss_chart(opening: Any) -> Any:
+    """The axis of a training's snapshots, and the curve of its loss on it."""
+    return _called("lossChart", opening)
+
+
+def snapshot_charts(opening: Any) -> Any:
+    """The charts over the snapshots of a training, of the payload that the scrubber begins with."""
+    return _called("snapshotCharts", opening) | loss_chart(opening)
 
 
 def shown(payload: str | dict[str, Any]) -> dict[str, Any]:

@@ -1,87 +1,43 @@
-"""Learning curves: the figure of each panel without points, and the logs that fill them.
+"""Learning curves: what each panel draws, and the logs that it is drawn of.
 
-The page, a notebook and a saved page are given the figures and the events of a log. Each trace says in `meta` which of
-the log's values it draws: `ui/components/charts/curve_figure.js` fills it, and fills it again with every new row.
+The page, a notebook and a saved page are given the panels and the events of a log, of which
+`ui/components/charts/curve_figure.js` makes figures, again with every new row.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.plots import EDGE, PAGE, blank_figure, escaped
 from bertviz_lab.figures.training.panels import COMPARED, DECLARED, OPTIMIZATION, PANELS, TASK_SCORES, Panel
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 #: Events that the curves use; the others are left out to keep the payload small.
 _KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "ProbesDone", "TrialDone", "RunFinished")
 
 _LOGARITHMIC = ("nats", "norm")  # units with a choice of the scale
-#: Name, color and marker symbol of a run that is compared with others.
-ComparedRun = tuple[str, str, str]
 #: What every figure of curves is filled with besides a log.
 FURNITURE = {name: DECLARED[name] for name in ("axes", "marks")}
 
 
-def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
-    """Return a panel without points: for each measure its training values, the same smoothed, and held-out values.
-
-    Where `runs` are compared, each has its own traces and a place in the legend.
-    """
-    traces = []
-    for run, (run_name, run_color, symbol) in enumerate(runs or [("", "", "circle-open")]):
-        for series in panel.series:
-            color = run_color or series.color
-            faint = bool(runs) and panel.held_out  # what is compared are the held-out points
-            looks: dict[str, dict[str, Any]] = {}
-            if series.smooth:
-                looks["training"] = {"mode": "lines", "opacity": 0.25, "line_width": 1, "hoverinfo": "skip"}
-            looks["smoothed"] = {"mode": "lines", "opacity": 0.6 if faint else 1.0, "line_width": 1 if faint else 2}
-            if panel.held_out:
-                looks["held-out"] = {
-                    "mode": "lines+markers" if runs or panel.joined else "markers",
-                    "line_width": 2 if runs else 1,
-                    "marker": {"color": color, "size": 7, "symbol": symbol, "line": {"color": color, "width": 2}},
-                }
-            for role, look in looks.items():
-                trace = {
-                    "type": "scatter",
-                    "name": escaped(run_name or series.name) + ", held-out" * (role == "held-out" and not runs),
-                    "line_color": color,
-                    "hovertemplate": None if look.get("hoverinfo") else "%{y}",
-                    "legendgroup": str(run),
-                    "showlegend": bool(runs) and role == list(looks)[-1],
-                    "meta": {"role": role, "field": series.field, "run": run, "smooth": series.smooth},
-                }
-                traces.append(trace | look)
-    figure = blank_figure(traces, 300 if runs else 230, legend=bool(runs), drag="zoom")
-    hover = {"namelength": -1, "bgcolor": PAGE, "bordercolor": EDGE}
-    figure.update_layout(hovermode="x unified", hoverlabel=hover)
-    figure.update_xaxes(showgrid=False, zeroline=False, rangemode="tozero", title_standoff=6)
-    figure.update_yaxes({"zeroline": False, "nticks": 5} | DECLARED["units"][panel.unit])
-    return figure
-
-
-def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
+def compared_panels() -> list[dict[str, Any]]:
     """Return a panel for each measure of pretraining, in which runs are compared."""
     return [
-        _body(replace(panel, id=series.field, title=series.label, series=(series,)), runs)
+        _body(replace(panel, id=series.field, title=series.label, series=(series,)))
         for panel in COMPARED
         for series in panel.series
         if not series.field.startswith("causal")
     ]
 
 
-def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
+def _body(panel: Panel) -> dict[str, Any]:
+    names = ("id", "title", "about", "unit", "better", "held_out", "joined", "folded")
     measures = {"", *(series.field for series in panel.series)}
-    return {name: getattr(panel, name) for name in ("id", "title", "about", "unit", "better", "held_out", "folded")} | {
+    return {name: getattr(panel, name) for name in names} | {
         "logarithmic": panel.unit in _LOGARITHMIC,
-        "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.color} for s in panel.series],
+        "yaxis": DECLARED["units"][panel.unit],
+        "series": [asdict(series) for series in panel.series],
         "baselines": [asdict(line) for line in panel.baselines if line.field in measures],
-        "figure": panel_figure(panel, runs).to_dict(),
     }
 
 

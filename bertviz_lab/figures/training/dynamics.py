@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.attention import attention_body
 from bertviz_lab.figures.payload import Payload, base64_array, to_json
-from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, snapshot_charts
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import EmbeddingPlane, MaskedToken, SnapshotAnalysis
@@ -100,10 +99,6 @@ def opening_payload(
     layers, heads = analysis.attentions.shape[:2]
     neighbors = np.maximum(analysis.heads["previous"], analysis.heads["next"])
     layer, head = divmod(int(neighbors.argmax()), heads)
-    words = [readable(token) for token in tracked]
-    follows, names = _followed(analysis, words, labels)
-    mapped = [readable(token) for token in projected]
-    charts = snapshot_charts(follows, names, steps, mapped, words, layers, vocab_size)
     body = to_json(
         {
             "question": dict(question),
@@ -118,19 +113,17 @@ def opening_payload(
             "plane": dict(plane),
             "labels": list(labels),
             "words": [word.text for word in analysis.words],
-            "follows": follows,
-            "charts": {name: _drawn(chart) for name, chart in charts.items()},
+            "vocab_size": vocab_size,
+            "follows": _followed(analysis, tracked, labels),
+            **progress_body(steps, curve, live),
         }
     )
-    body = body.having(**progress_body(steps, curve, live))
     return Payload(f'{body[:-1]},"first":{first}}}')
 
 
 def progress_body(steps: Sequence[int], curve: Mapping[str, Any], live: bool) -> dict[str, Any]:
-    """Return the progress of a run: its snapshots, their axis, and its loss curve."""
-    reached = [rows[-1][0] for rows in (curve["trained"], curve["forwards"]) if rows]
-    axis = SnapshotAxis(steps, max(reached, default=0))
-    return {"steps": list(steps), "axis": axis.layout(), "loss": _drawn(loss_chart(curve, axis)), "live": live}
+    """Return the progress of a run: its snapshots, and its loss curve."""
+    return {"steps": list(steps), "curve": dict(curve), "live": live}
 
 
 def readable(token: str) -> str:
@@ -153,19 +146,13 @@ def _sentence(encoding: "Encoding") -> list[tuple[str, str]]:
     return pieces
 
 
-def _followed(analysis: "SnapshotAnalysis", words: list[str], labels: Sequence[str]) -> tuple[str, list[str]]:
-    """Return what is tracked over the steps, and the names of its lines; see `snapshot_charts`."""
+def _followed(analysis: "SnapshotAnalysis", tracked: Sequence[str], labels: Sequence[str]) -> str:
+    """Return what is followed over the steps; see `views/dynamics/snapshot_charts.js`."""
     if analysis.masked_tokens:
-        return ("words" if words else ""), words
+        return "words" if tracked else ""
     if analysis.labels:
-        return ("labels" if len(labels) > 1 else "value"), list(labels)
-    if analysis.is_next is not None:
-        return "next", ["B follows A"]
-    return ("answer", ["best answer"]) if analysis.answer is not None else ("", [])
-
-
-def _drawn(chart: Mapping[str, Any]) -> dict[str, Any]:
-    return {**chart, "figure": chart["figure"].to_dict()}
+        return "labels" if len(labels) > 1 else "value"
+    return "next" if analysis.is_next is not None else "answer" if analysis.answer is not None else ""
 
 
 def plane_body(vectors: NDArray[np.floating], plane: "EmbeddingPlane") -> dict[str, Any]:

@@ -7,7 +7,8 @@ from importlib import resources
 
 from pydantic import TypeAdapter
 
-from bertviz_lab.figures.plots import COLORS
+#: The data colors of the page; two of them also differ in lightness.
+COLORS = ("var(--lab-a)", "var(--lab-b)", "var(--lab-kept)", "var(--lab-mask)")
 
 
 @dataclass(frozen=True)

@@ -46,15 +46,20 @@ def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str) 
     `label` gives the display name of a setting. The training steps of long logs are thinned evenly; all other rows are
     kept.
     """
-    looks, settings = list(zip(runs, LOOKS, strict=False)), [run.settings for run in runs]
+    settings = [run.settings for run in runs]
     shown = [
-        {"id": run.id, "name": run.name, "colour": color, "glyph": glyph}
+        {"id": run.id, "name": run.name, "color": color, "symbol": symbol, "glyph": glyph}
         | {"rows": thinned(run.rows, _KINDS, _MOST_STEPS) if run.rows else None}
-        for run, (color, _, glyph) in looks
+        for run, (color, symbol, glyph) in zip(runs, LOOKS, strict=False)
     ]
-    panels = compared_panels([(run.name, color, symbol) for run, (color, symbol, _) in looks])
     differences = [[label(name), values] for name, values in differing(settings)]
-    body = {"runs": shown, "panels": panels, **FURNITURE, "settings": differences, "comparable": comparable(settings)}
+    body = {
+        "runs": shown,
+        "panels": compared_panels(),
+        **FURNITURE,
+        "settings": differences,
+        "comparable": comparable(settings),
+    }
     return to_json(body)
 
 

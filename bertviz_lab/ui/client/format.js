@@ -6,6 +6,10 @@ export const whole = (number) => Math.round(number).toLocaleString('en-US');
 
 export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
+/** A large number in few digits, such as 1.25M. */
+export const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
+  ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
+
 /** A weight or loss with as many digits as tell something. */
 export function short(number) {
   if (number === null || number === undefined || !Number.isFinite(number)) return '–';
@@ -59,7 +63,7 @@ export const dateTime = (seconds) => new Date(1000 * seconds)
 export const fillIn = (text, values = {}) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 /** A token without the marks of its place in a word. */
-export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
+export const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]+/u, '') || token;
 
 /** How wide a text is, in letters of a font whose letters are equally wide: those from Chinese on are twice as wide. */
 export const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter < '\u2e80' ? 1 : 2), 0);

@@ -21,7 +21,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import ENGLISH
 from bertviz_lab.ui.templates import render
 
-#: Plotly for charts with axes, of the version that plotly.py writes figures for.
+#: Plotly for charts with axes.
 PLOTLY = "vendor/plotly-cartesian.min.js"
 _FIGURES = "components/figures/index.js"
 _PAYLOAD = '"the payload goes here"'

@@ -6,16 +6,18 @@ import itertools
 import json
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bertviz_lab import interpret
 from bertviz_lab.config.finetune import TASKS
-from bertviz_lab.figures.training.curves import compared_panels, live_payload, panel_figure, replay_payload
+from bertviz_lab.figures.training.curves import FURNITURE, live_payload, replay_payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, opening_payload, plane_body
-from bertviz_lab.figures.training.panels import DECLARED, OPTIMIZATION, PANELS, Panel
-from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, short_step
+from bertviz_lab.figures.training.panels import DECLARED, PANELS
+from bertviz_lab.figures.training.runs import RunView, runs_payload
+from tests.charts import curve_figure, loss_chart, snapshot_charts
 from tests.little import little_checkpoint
 from tests.ui.components.harness import ending, events
 from tests.ui.components.tuned import task_events
@@ -35,29 +37,34 @@ def test_the_page_is_sent_the_panels_of_a_run_s_objective() -> None:
     assert titles(live_payload("abc")).keys() == PANELS.keys() >= set(TASKS)
 
 
-@pytest.mark.parametrize("panel", [panel for panels in PANELS.values() for panel in (*panels, *OPTIMIZATION)])
-def test_each_trace_of_a_panel_says_which_values_it_draws(panel: Panel) -> None:
-    figure = panel_figure(panel)
-    drawn = [(trace.meta["field"], trace.meta["role"]) for trace in figure.data]
+PANEL_BODIES = [panel for panels in json.loads(live_payload("abc"))["panels"].values() for panel in panels]
+
+
+@pytest.mark.parametrize("panel", PANEL_BODIES, ids=lambda panel: panel["title"])
+def test_each_trace_of_a_panel_says_which_values_it_draws(panel: dict[str, Any]) -> None:
+    fields = [series["field"] for series in panel["series"]]
+    step = {"step": 1, "seconds": 1.0, "tokens": 10, "trial": ""} | dict.fromkeys(fields, 0.5)
+    figure = curve_figure(panel, [[step | {"event": "StepDone"}, step | {"event": "EvalDone"}]], FURNITURE)
+    drawn = [(trace["meta"]["field"], trace["meta"]["role"]) for trace in figure["data"]]
     assert len(set(drawn)) == len(drawn)
-    assert {field for field, _ in drawn} == {series.field for series in panel.series}
-    assert ("held-out" in {role for _, role in drawn}) == panel.held_out
-    assert all(trace.x is None and trace.y is None for trace in figure.data)
-    assert panel.unit in DECLARED["units"]
+    assert {field for field, _ in drawn} == set(fields)
+    assert ("held-out" in {role for _, role in drawn}) == panel["held_out"]
+    assert figure["layout"]["yaxis"]["tickformat"] == DECLARED["units"][panel["unit"]]["tickformat"]
 
 
 def test_compared_runs_have_a_color_a_symbol_and_a_place_in_the_legend_each() -> None:
-    runs = [("a <b>", "var(--run-0)", "circle"), ("b", "var(--run-1)", "square")]
-    panels = {panel["id"]: panel for panel in compared_panels(runs)}
+    views = [RunView("", name, {}, events(20)) for name in ("a <b>", "b")]
+    payload = json.loads(runs_payload(views))
+    panels = {panel["id"]: panel for panel in payload["panels"]}
     assert list(panels)[:3] == ["mlm_accuracy", "nsp_accuracy", "mlm_loss"]
     assert not [name for name in panels if name.startswith("causal")]
     for panel in panels.values():
-        traces = panel["figure"]["data"]
+        traces = curve_figure(panel, [run["rows"] for run in payload["runs"]], payload)["data"]
         named = [trace for trace in traces if trace["showlegend"]]
         assert [trace["name"] for trace in named] == ["a &lt;b&gt;", "b"]
         assert [trace["line"]["color"] for trace in named] == ["var(--run-0)", "var(--run-1)"]
-    symbols = [t["marker"]["symbol"] for t in panels["mlm_loss"]["figure"]["data"] if t["meta"]["role"] == "held-out"]
-    assert symbols == ["circle", "square"]
+    traces = curve_figure(panels["mlm_loss"], [view.rows for view in views], payload)["data"]
+    assert [t["marker"]["symbol"] for t in traces if t["meta"]["role"] == "held-out"] == ["circle", "square"]
     assert [line["name"] for line in panels["nsp_accuracy"]["baselines"]] == ["majority-class baseline", "chance"]
     assert [line["name"] for line in panels["mlm_accuracy"]["baselines"]] == ["unigram baseline"]
 
@@ -150,25 +157,27 @@ def test_an_opening_has_a_chart_for_each_thing_that_is_followed_over_the_steps()
     assert body["follows"] == "words"
     assert "".join(before + text for before, text in body["sentence"]) == TEXT
     assert body["start"]["rows"] == [found.masked_tokens[0].position]
+    charts = snapshot_charts(body)
     for name in ("tracked", "rank"):
-        chart = body["charts"][name]
+        chart = charts[name]
         assert [key for key, _ in chart["keys"]] == ["cat", "s", "<b>"]
         assert len(chart["figure"]["data"]) == 3
         assert "&lt;b&gt;" in chart["figure"]["data"][2]["hovertemplate"]
-    assert body["charts"]["rank"]["figure"]["layout"]["yaxis"]["range"] == [pytest.approx(math.log10(200)), 0]
-    assert len(body["charts"]["head_shares"]["figure"]["data"]) == 1 + body["layers"]
-    assert body["charts"]["map"]["figure"]["data"][-1]["text"] == ["cat", "dog"]
-    assert body["loss"]["figure"]["data"][0]["y"] == [7.0, 3.5, 1.75]
+    assert charts["rank"]["figure"]["layout"]["yaxis"]["range"] == [pytest.approx(math.log10(200)), 0]
+    assert len(charts["head_shares"]["figure"]["data"]) == 1 + body["layers"]
+    assert charts["map"]["figure"]["data"][-1]["text"] == ["cat", "dog"]
+    assert charts["loss"]["figure"]["data"][0]["y"] == [7.0, 3.5, 1.75]
     # The slider stands exactly under all lines.
-    for chart in (body["loss"], *(body["charts"][name] for name in ("tracked", "head_numbers", "losses"))):
-        assert (chart["figure"]["layout"]["margin"]["l"], chart["figure"]["layout"]["margin"]["r"]) == (52, 18)
+    for name in ("loss", "tracked", "head_numbers", "losses"):
+        margin = charts[name]["figure"]["layout"]["margin"]
+        assert (margin["l"], margin["r"]) == (52, 18)
 
 
 def test_without_a_masked_token_labels_next_sentence_and_answer_are_followed():
     def followed(**results):
         analysis = dataclasses.replace(interpret.analyze_snapshot(little_checkpoint(), "the red cat"), **results)
         body = json.loads(opening(analysis, labels=("bad", "good") if "labels" in results else ()))
-        return body["follows"], [name for name, _ in body["charts"]["tracked"]["keys"]]
+        return body["follows"], [name for name, _ in snapshot_charts(body)["tracked"]["keys"]]
 
     assert followed() == ("", [])
     assert followed(is_next=0.5) == ("next", ["B follows A"])
@@ -178,27 +187,35 @@ def test_without_a_masked_token_labels_next_sentence_and_answer_are_followed():
     )
 
 
+def lines_of(steps, points):
+    """The axis of snapshots at these steps, and the places on it of a curve with these points."""
+    curve = curve_body([]) | {"trained": [[step, 1.0, 0.0, 0] for step in points]}
+    charts = loss_chart({"steps": steps, "curve": curve})
+    return charts["axis"], [x for line in charts["loss"]["figure"]["data"] for x in line["x"]]
+
+
 def test_snapshots_stand_at_even_distances_and_steps_between_them_by_their_logarithm():
-    axis = SnapshotAxis((0, 1, 10, 100), last=1000)
-    assert [axis.place(step) for step in (0, 1, 10, 100)] == [0, 1, 2, 3]
-    assert 1 < axis.place(3) < 1.5 < axis.place(8) < 2
-    assert axis.place(3) == pytest.approx(1 + (math.log(4) - math.log(2)) / (math.log(11) - math.log(2)))
-    assert axis.layout()["range"] == [0, axis.place(1000)]
-    assert axis.place(1000) > 4  # ahead of the newest snapshot
-    assert axis.layout()["tickvals"] == [0, 1, 2, 3]
-    assert SnapshotAxis((7,), last=0).layout()["range"] == [0, 1]
-    assert [short_step(step) for step in (0, 500, 1500, 20_000, 2_500_000)] == ["0", "500", "1.5k", "20k", "2.5M"]
+    axis, (*at_snapshots, third, eighth, last) = lines_of((0, 1, 10, 100), (0, 1, 10, 100, 3, 8, 1000))
+    assert at_snapshots == [0, 1, 2, 3]
+    assert 1 < third < 1.5 < eighth < 2
+    assert third == pytest.approx(1 + (math.log(4) - math.log(2)) / (math.log(11) - math.log(2)))
+    assert axis["range"] == [0, last]
+    assert last > 4  # ahead of the newest snapshot
+    assert axis["tickvals"] == [0, 1, 2, 3]
+    assert lines_of((7,), ())[0]["range"] == [0, 1]
+    ticks, _ = lines_of((0, 500, 1500, 20_000, 2_500_000), ())
+    assert ticks["ticktext"] == ["0", "500", "1.5k", "20k", "2.5M"]
 
 
 def test_the_loss_chart_has_a_line_for_each_kind_and_the_baseline():
     curve = curve_body([*rows([1, 2, 4]), {"event": "StepDone", "step": 3, "causal_loss": 6.5}])
-    chart = loss_chart(curve, SnapshotAxis((0, 1, 2, 4), last=4))
+    chart = loss_chart({"steps": (0, 1, 2, 4), "curve": curve})["loss"]
     assert [name for name, _ in chart["keys"]] == ["training", "held-out", "next token (causal-LM warm-up)"]
-    training, held, _ = chart["figure"].data
-    assert (list(training.x), list(training.customdata)) == ([1, 2, 3], [1, 2, 4])
-    assert (list(held.x), list(held.y)) == ([3], [1.5])
-    assert [shape.y0 for shape in chart["figure"].layout.shapes] == [4.7]
-    assert chart["figure"].layout.annotations[0].text == "unigram-entropy baseline"
+    training, held, _ = chart["figure"]["data"]
+    assert (training["x"], training["customdata"]) == ([1, 2, 3], [1, 2, 4])
+    assert (held["x"], held["y"]) == ([3], [1.5])
+    assert [shape["y0"] for shape in chart["figure"]["layout"]["shapes"]] == [4.7]
+    assert chart["figure"]["layout"]["annotations"][0]["text"] == "unigram-entropy baseline"
     assert chart["table"]["header"] == ["curve", "step", "loss", "seconds", "tokens"]
     assert chart["table"]["rows"][0] == ["training", 1, 7.0, 0.1, 1]
     assert chart["table"]["rows"][3] == ["held-out", 4, 1.5, None, None]

@@ -57,7 +57,7 @@ def opened(session: AppState, run: str = "tiny-town", a: str = TEXT, b: str = ""
 
 def held(body: dict[str, Any]) -> list[list[float]]:
     """[step, loss] on held-out text."""
-    return [[step, loss] for curve, step, loss, *_ in body["loss"]["table"]["rows"] if curve == "held-out"]
+    return body["curve"]["held"]
 
 
 def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(session: AppState) -> None:

@@ -2,9 +2,11 @@
 
 import { choices, makeField } from 'lab/client/dom.js';
 import { referenceTraces } from 'lab/components/charts/reference_curves.js';
+import { EDGE, PAGE, escaped, plotOf } from 'lab/components/figures/plots.js';
 import { baselinesOf, severalTrials, written } from 'lab/components/runs/run_log.js';
 
 const COLUMNS = 300; // of a trace: in each of them its lowest and its highest value
+export const HEIGHT = 230; // of a panel, in pixels
 
 /** Exponential moving average as in TensorBoard; gaps (NaN) are passed over and stay gaps. Each part starts again. */
 export function smoothed(values, weight, parts) {
@@ -44,9 +46,9 @@ function thinned(xs, ys, parts, share) {
 }
 
 /** The figure of `panel` for these logs. `look` is {axis, smoothing, logX, logY, heldOutOnly}; `shown(revision)` the
- * part of the x-axis that a person has zoomed into since it last changed its kind, or null. */
-export function curveFigure(panel, logs, look, { axes, marks }, shown, references = null) {
-  const { data, layout } = panel.figure;
+ * part of the x-axis that a person has zoomed into since it last changed its kind, or null. Where `runs` are compared,
+ * each has its own traces and a place in the legend. */
+export function curveFigure(panel, logs, look, { axes, marks, runs = null }, shown, references = null) {
   const end = Math.max(1e-9, ...logs.flatMap(({ last, evals }) => [last, evals.at(-1)])
     .map((row) => row?.[look.axis] ?? 0));
   const unit = axes[look.axis].findLast(({ size }) => end >= 3 * size) ?? axes[look.axis][0]; // that suits the longest
@@ -59,28 +61,48 @@ export function curveFigure(panel, logs, look, { axes, marks }, shown, reference
   const [left, right] = shown(uirevision) ?? [first, bend(scaled(end))];
   const share = (x) => (bend(x) - left) / (right - left || 1);
   const behind = references ? referenceTraces(panel, logs[0], references, look.axis, scaled) : [];
-  const traces = behind.concat(data.flatMap((trace) => {
-    const { role, field, run, smooth } = trace.meta;
-    const points = role === 'held-out' ? heldOutPoints(logs[run], field, look.axis, scaled)
-      : trainingPoints(logs[run], field, role === 'smoothed' && smooth, look, places[run], share);
-    if (!points && !trace.showlegend) return [];
-    return [{ ...trace, ...(points ?? { x: [NaN], y: [NaN] }) }]; // named, though without values
-  }));
+  const traces = behind.concat((runs ?? [null]).flatMap((run, at) => panel.series.flatMap((series) => {
+    const { field, name, smooth } = series;
+    return looksOf(panel, series, run).flatMap(([role, drawn], place, all) => {
+      const points = role === 'held-out' ? heldOutPoints(logs[at], field, look.axis, scaled)
+        : trainingPoints(logs[at], field, role === 'smoothed' && smooth, look, places[at], share);
+      const showlegend = Boolean(run) && place === all.length - 1;
+      if (!points && !showlegend) return [];
+      return [{ type: 'scatter', name: escaped(run?.name ?? name) + (role === 'held-out' && !run ? ', held-out' : ''),
+        legendgroup: String(at), showlegend, meta: { role, field }, ...drawn,
+        ...(points ?? { x: [NaN], y: [NaN] }) }]; // named, though without values
+    });
+  })));
   const stated = Map.groupBy(logs.flatMap((log) => baselinesOf(panel, log)), ({ name }) => name);
   const baselines = [...stated.values()] // of several runs only what is the same for all
     .filter((lines) => lines.every(({ value }) => value === lines[0].value)).map(([line]) => line);
   const shapes = baselines.map(({ name, mark, value }) =>
     marked(marks[mark], { y0: value, y1: value }, `${name}: ${written(panel.unit, value)}`));
   if (logs.length === 1) shapes.push(...marksOf(logs[0], look.axis, marks, scaled));
-  const ranged = layout.yaxis.autorangeoptions;
+  const ranged = panel.yaxis.autorangeoptions;
   const lowest = Math.min(...traces.flatMap(({ y }) => y).filter(Number.isFinite));
-  const named = (value) => (ranged ? value : logY || layout.yaxis.type === 'log' ? 2 * value
+  const named = (value) => (ranged ? value : logY || panel.yaxis.type === 'log' ? 2 * value
     : value + 0.15 * Math.max(0, value - lowest)); // room for the name of the uppermost one
   const include = [...(ranged?.include ?? []), ...baselines.flatMap(({ value }) => [value, named(value)])];
-  const xaxis = { ...layout.xaxis, type: look.logX ? 'log' : 'linear', tickformat: unit.tickformat,
-    title: { ...layout.xaxis.title, text: unit.label }, unifiedhovertitle: { text: unit.hover } };
-  const yaxis = { ...layout.yaxis, ...(logY && { type: 'log' }), autorangeoptions: { include } };
-  return { data: traces, layout: { ...layout, uirevision, shapes, xaxis, yaxis } };
+  return plotOf(traces, { height: runs ? 300 : HEIGHT, legend: Boolean(runs), drag: 'zoom', uirevision, shapes,
+    hovermode: 'x unified', hoverlabel: { namelength: -1, bgcolor: PAGE, bordercolor: EDGE },
+    x: { showgrid: false, zeroline: false, rangemode: 'tozero', type: look.logX ? 'log' : 'linear',
+      tickformat: unit.tickformat, title: { text: unit.label, standoff: 6 }, unifiedhovertitle: { text: unit.hover } },
+    y: { zeroline: false, nticks: 5, ...panel.yaxis, ...(logY && { type: 'log' }), autorangeoptions: { include } } });
+}
+
+/** How the values of a measure are drawn, [[role, trace]]: in training, the same smoothed, and held-out ones. */
+function looksOf(panel, { color: own, smooth }, run) {
+  const color = run?.color ?? own;
+  const faint = run && panel.held_out; // what is compared are the held-out points
+  const looks = [['smoothed', { mode: 'lines', opacity: faint ? 0.6 : 1, line: { color, width: faint ? 1 : 2 },
+    hovertemplate: '%{y}' }]];
+  if (smooth) looks.unshift(['training', { mode: 'lines', opacity: 0.25, line: { color, width: 1 },
+    hoverinfo: 'skip' }]);
+  if (panel.held_out) looks.push(['held-out', { mode: run || panel.joined ? 'lines+markers' : 'markers',
+    line: { color, width: run ? 2 : 1 }, hovertemplate: '%{y}',
+    marker: { color, size: 7, symbol: run?.symbol ?? 'circle-open', line: { color, width: 2 } } }]);
+  return looks;
 }
 
 /** The places of a run on the axis, and the part of each trial: [first, behind the last]. */

@@ -4,7 +4,7 @@ import { choices, elements, h, payloadView, setText } from 'lab/client/dom.js';
 import { ACTIVE, whole } from 'lab/client/format.js';
 import { pictureOf, rowsOf, saveDrawing } from 'lab/client/saving.js';
 import { inTurn, makeDataTable, makePlot } from 'lab/components/charts/chart.js';
-import { curveFigure, lookControls } from 'lab/components/charts/curve_figure.js';
+import { HEIGHT, curveFigure, lookControls } from 'lab/components/charts/curve_figure.js';
 import { referenceWords, referencesOf } from 'lab/components/charts/reference_curves.js';
 import {
   NEWEST, baselinesOf, entriesOf, followRun, makeLog, panelsOf, severalTrials, statusOf, tableOf, written,
@@ -71,7 +71,7 @@ function lossChart(content, { events, server, captionOf }, root) {
 
   function makeBox(panel, at) {
     const [host, values] = elements('div.curves', 'span.now.line.small');
-    host.style.minHeight = `${panel.figure.layout.height}px`; // nothing jumps when it is drawn
+    host.style.minHeight = `${HEIGHT}px`; // nothing jumps when it is drawn
     const node = h('div.panel', { 'data-panel': panel.id },
       h('div.panel-head.line', h('p.heading', { title: panel.about }, panel.title), values), host);
     const box = { panel, host, values, node };
@@ -91,7 +91,7 @@ function lossChart(content, { events, server, captionOf }, root) {
     if (!isOpen(box)) return;
     const { panel, values, plot } = box;
     const { log } = run;
-    const words = currentSeries(log, panel).map(({ field, name, colour: paint }) => {
+    const words = currentSeries(log, panel).map(({ field, name, color: paint }) => {
       const [trained, held] = [log.newest(field)?.[field], log.evals.at(-1)?.[field]];
       return { name, paint, text: written(panel.unit, panel.id === 'score' ? held ?? trained : trained ?? held) };
     });

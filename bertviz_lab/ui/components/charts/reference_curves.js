@@ -1,7 +1,6 @@
 // Reference curves: held-out losses of runs of the lab that are like one's own, drawn behind it, and compared in words.
 
-import { shareDone } from 'lab/client/format.js';
-import { compact } from 'lab/components/runs/run_log.js';
+import { compact, shareDone } from 'lab/client/format.js';
 
 const [MOST_LENGTH, MOST_TEXT] = [3, Math.sqrt(10)]; // times as long, or as short, a run and its text may be
 const SAME_LENGTH = 1.5; // times as far off in length as the nearest: a longer run is elsewhere at the same tokens

@@ -1,16 +1,12 @@
 // Charts as data: a Plotly figure, its numbers as a table, and its captions {title, sentence, note, file}. Each
 // function is called with what Python's `figures/charts.py` sends under its name.
 //
-// Colors are the page's CSS variables, so that light and dark need no second figure. Axes are numeric with ticks that
-// carry the names: tokens and labels repeat, and a category axis would merge them. Plotly reads a little HTML in its
-// labels, so every text is escaped.
+// Axes are numeric with ticks that carry the names: tokens and labels repeat, and a category axis would merge them.
 
 import { aligned, whole } from 'lab/client/format.js';
 import { formatted, isNumber, peakOf, range } from 'lab/components/figures/numbers.js';
+import { COLORS, PAGE, QUIET, TEXT, escaped, plotOf } from 'lab/components/figures/plots.js';
 
-/** The data colors of the page; the first two differ in lightness too. */
-const COLORS = ['var(--lab-a)', 'var(--lab-b)', 'var(--lab-kept)', 'var(--lab-mask)'];
-const [TEXT, QUIET, EDGE, PAGE] = ['text', 'quiet', 'edge', 'page'].map((name) => `var(--lab-${name})`);
 /** The first two as the full shade of a cell, on which text can be read. */
 const SHADES = ['var(--lab-shade-a)', 'var(--lab-shade-b)'];
 const LONGEST_NAME = 34; // characters of a name on an axis; the tooltip has all
@@ -22,9 +18,6 @@ const HYPHEN = /(?<=[\p{L}\p{N}_][\p{L}_]-)(?=[\p{L}\p{N}_]+[\p{L}_])/u;
 const SHARES = [-0.03, 1.03]; // of an axis from 0 to 1
 
 const size = (text) => [...text].length;
-
-const escaped = (text) => String(text).replace(/[\x00-\x1f\x7f]/g, ' ') // which no SVG may hold
-  .replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** What shows a text at each mark of a trace. */
 const tooltips = (texts) => ({ customdata: texts.map(escaped), hovertemplate: '%{customdata}<extra></extra>' });
@@ -69,19 +62,6 @@ const namedRows = (names) => ({ tickmode: 'array', tickvals: range(names.length)
   ticktext: names.map((name) => linesOf(name).map(escaped).join('<br>')), ticks: '', autorange: 'reversed',
   showgrid: false, zeroline: false });
 
-/** Traces on a transparent background. */
-function figureOf(data, { height, x, y, legend = false, drag = false, margin = {}, ...more }) {
-  const axis = { gridcolor: EDGE, linecolor: EDGE, zerolinecolor: EDGE, automargin: true };
-  return { data, layout: {
-    // The tool bar is beside the plot, not over it.
-    template: {}, height, margin: { l: 8, r: drag ? 34 : 12, t: 8, b: 8, ...margin },
-    paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font: { color: TEXT, size: 12 },
-    showlegend: legend, legend: { orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom' }, hoverlabel: { align: 'left' },
-    modebar: { orientation: 'v', bgcolor: 'rgba(0,0,0,0)', color: QUIET, activecolor: TEXT }, dragmode: drag,
-    xaxis: { ...axis, ...x }, yaxis: { ...axis, ...y }, ...more,
-  } };
-}
-
 const rounded = (cell) =>
   (typeof cell === 'number' && !Number.isInteger(cell) ? Number(cell.toFixed(6)) : cell ?? null);
 
@@ -115,7 +95,7 @@ export function matrix({ values, rows, columns, row_name: rowName = '', column_n
     colorscale: [[0, SHADES[1]], [0.5, PAGE], [1, SHADES[0]]],
     zmin: -most, zmax: most, showscale: false, xgap: 2, ygap: 2,
   };
-  const figure = figureOf([trace], {
+  const figure = plotOf([trace], {
     height: Math.max(ROW, ...rows.map(rowHeight)) * rows.length + HEAD + 20 + (axis ? ROW : 0),
     x: { ...namedAxis(columns, axis ? 8 : 400), side: 'top', title: { text: escaped(axis), standoff: 4 },
       showgrid: false, zeroline: false },
@@ -160,7 +140,7 @@ export function bars({ groups, series, number_format: format = '', missing = '',
   const line = reference && { type: 'line', x0: reference[0], x1: reference[0], yref: 'paper', y0: 0, y1: 1,
     line: { color: QUIET, width: 1.2, dash: 'dash' }, label: { text: escaped(reference[1]), textposition: 'end',
       textangle: 0, yanchor: 'bottom', font: { color: QUIET } } };
-  const figure = figureOf(traces, {
+  const figure = plotOf(traces, {
     height: Math.max(16 * series.length + 12, 0, ...shown.map(rowHeight)) * shown.length + 24 + (several ? 26 : 0),
     x: { range: isSigned ? [-1.25 * most, 1.25 * most] : [0, most], visible: false, fixedrange: true, zeroline: false },
     y: namedRows(shown), legend: several, margin: { r: isSigned ? 12 : 16 + 8 * longest }, barmode: 'group',
@@ -176,7 +156,7 @@ export function columns({ values, names, details, marked = [], mark_names: markN
   const marker = { color: values.map((value, at) => COLORS[marked[at] || value < 0 ? 1 : 0]),
     opacity: values.map((_, at) => (marked[at] ? 0.45 : 0.8)) };
   const trace = { type: 'bar', x: range(values.length), y: values, marker, ...tooltips(details) };
-  const figure = figureOf([trace], { height: 210, x: { ...namedAxis(names, 16), showgrid: false }, bargap: 0.08 });
+  const figure = plotOf([trace], { height: 210, x: { ...namedAxis(names, 16), showgrid: false }, bargap: 0.08 });
   const rows = names.map((name, at) => [name, values[at], details[at]]);
   const keys = markNames.map((name, at) => [name, COLORS[at]]);
   return chart(captions, { keys }, ['', 'value', 'detail'], rows, figure);
@@ -198,7 +178,7 @@ export function plane({ points, names, groups = names.map(() => 0), group_names:
       marker: { color: COLORS[group % COLORS.length], size: 9 }, ...tooltips(mine.map((place) => details[place])) });
   });
   // One scale for both directions: distances are what the picture is about.
-  const figure = figureOf([...lines, ...marks], { height: 400, x: { showticklabels: false, zeroline: false },
+  const figure = plotOf([...lines, ...marks], { height: 400, x: { showticklabels: false, zeroline: false },
     y: { showticklabels: false, zeroline: false, scaleanchor: 'x' }, legend: groupNames.length > 1, drag: 'pan' });
   const table = names.map((name, place) => [name, ...points[place]]);
   return chart(captions, {}, ['', 'first direction', 'second direction'], table, figure);
@@ -210,7 +190,7 @@ export function points({ points: places, names, axes, groups, group_names: group
   extra_columns: extra = [], what = 'example', fits = false, fits_across: fitsAcross = true, ...captions }) {
   const marker = { color: groups.map((group) => COLORS[group]), symbol: marked.map((mark) => (mark ? 'x' : 'circle')),
     size: marked.map((mark) => (mark ? 8 : 5)), opacity: 0.75 };
-  const figure = figureOf([scatter(places, { mode: 'markers', marker, ...tooltips(names) })], { height: 420,
+  const figure = plotOf([scatter(places, { mode: 'markers', marker, ...tooltips(names) })], { height: 420,
     x: { title: { text: escaped(axes[0]) }, zeroline: false, ...(fitsAcross ? {} : { range: SHARES }) },
     y: { title: { text: escaped(axes[1]) }, zeroline: false, ...(fits ? {} : { range: SHARES }) },
     drag: 'pan' });
@@ -236,7 +216,7 @@ export function lines({ places, series, place_name: placeName, low = null, high 
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const margin = 0.04 * (most - least || 1);
   const y = low === null && high === null ? {} : { range: [least - margin, most + margin] };
-  const figure = figureOf(traces, { height: 300, x, y, legend: series.length > 1, drag: 'zoom' });
+  const figure = plotOf(traces, { height: 300, x, y, legend: series.length > 1, drag: 'zoom' });
   const table = places.map((place, at) => [place, ...series.map(([, values]) => values[at])]);
   return chart(captions, {}, [placeName, ...series.map(([name]) => name)], table, figure, extra);
 }
@@ -255,7 +235,7 @@ export function graph({ columns: names, rows, nodes, edges, table, ...captions }
   const marker = { color: COLORS[0], size: nodes.map((node) => 6 + 14 * Math.sqrt(node.size)) };
   const points = scatter(nodes.map(({ column, row }) => [column, row]),
     { mode: 'markers', marker, ...tooltips(nodes.map(({ detail }) => detail)) });
-  const figure = figureOf([...traces, points], { height: 420,
+  const figure = plotOf([...traces, points], { height: 420,
     x: { ...namedAxis(names), showgrid: false, zeroline: false, range: [-0.6, names.length - 0.4] },
     y: { ...namedRows(rows), autorange: true } });
   return chart(captions, {}, table.header, table.rows, figure);

@@ -121,7 +121,7 @@ function comparison(content, { events, server, captionOf }, root) {
     const { settings, comparable } = payload;
     const lines = [...settings, ...scoreLines(), ['State', runs.map(({ status }) => STATUS[status] ?? status)]];
     rows = [['', ...runs.map(({ name }) => name)], ...lines.map(([name, values]) => [name, ...values])];
-    const names = runs.map(({ name, glyph, colour: paint }) =>
+    const names = runs.map(({ name, glyph, color: paint }) =>
       h('span', h('span', { style: `color: ${paint}`, 'aria-hidden': 'true' }, `${glyph} `), name));
     const title = settings.length ? 'Differing settings and held-out metrics' : runs.length > 1
       ? 'Identical settings, as far as they are known' : 'Held-out metrics';

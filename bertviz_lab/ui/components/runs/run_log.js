@@ -1,7 +1,7 @@
 // The log of a run, folded event by event, and what curves, tables and files read from it.
 
 import { poll } from 'lab/client/ask.js';
-import { ACTIVE, duration, percent, short, whole } from 'lab/client/format.js';
+import { ACTIVE, compact, duration, percent, short, whole } from 'lab/client/format.js';
 import { rowsOf } from 'lab/client/saving.js';
 
 /** An empty log. `fold(row)` takes the events of events.jsonl one by one, in order. */
@@ -133,9 +133,6 @@ export const baselinesOf = (panel, log) => panel.baselines.filter(({ field }) =>
 
 // ---- in numbers
 
-/** A large number in few digits, such as 1.25M. */
-export const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
-  ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
 const WRITE = { share: percent, correlation: (value) => value.toFixed(3), rate: (value) => value.toExponential(1),
   perplexity: (value) => Number(value.toPrecision(4)).toLocaleString('en-US'),
   'tokens/s': (value) => `${compact(value)}/s`, nats: short, norm: short };

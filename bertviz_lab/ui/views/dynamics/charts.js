@@ -80,7 +80,7 @@ export function makeTimeline(scene, options = {}) {
   let body = null;
 
   function show(given, read = null) {
-    const { axis, steps, title } = scene.opening;
+    const { steps, title } = scene.opening;
     const { keys, figure: { data, layout } } = given;
     const rows = read ? scene.frames().map((frame) => [frame.step, ...read(frame)]) : [];
     const customdata = rows.map(([step]) => step);
@@ -88,7 +88,7 @@ export function makeTimeline(scene, options = {}) {
     const fill = (trace, line) => ({ ...trace, x, y: rows.map((row) => row[line + 1]), customdata });
     body = { table: { header: ['step', ...keys.map(([name]) => name)], rows }, ...given,
       caption: `${title} · ${given.title}`,
-      figure: { data: read ? data.map(fill) : data, layout: { ...layout, xaxis: axis } } };
+      figure: { data: read ? data.map(fill) : data, layout: { ...layout, xaxis: scene.axis } } };
     chart.show(body);
     move();
   }
@@ -108,7 +108,7 @@ export function makeTimeline(scene, options = {}) {
     picture.setPointerCapture(pointerId);
     const { left, width } = picture.getBoundingClientRect();
     const { l, r } = body.figure.layout.margin;
-    scene.jump(Math.round(((clientX - left - l) / (width - l - r)) * scene.opening.axis.range[1]));
+    scene.jump(Math.round(((clientX - left - l) / (width - l - r)) * scene.axis.range[1]));
   };
   ['pointerdown', 'pointermove'].forEach((event) => picture.addEventListener(event, jump));
 
@@ -131,7 +131,7 @@ export function makeHeads(scene) {
   let best = null;
 
   function draw({ grid: { metrics } }) {
-    const { layers, heads, charts } = scene.opening;
+    const { layers, heads } = scene.opening;
     const names = Object.keys(metrics);
     if (box.length !== names.length) setOptions(box, names.map((name) => [name, METRICS[name][0]]),
       box.value in metrics ? box.value : 'previous');
@@ -143,7 +143,7 @@ export function makeHeads(scene) {
     const metricOf = (frame, [layer, head], name = metric) => frame.grid.metrics[name][layer][head];
     let sentence;
     [sentence, best] = verdictOf(metric, all, frames, metricOf);
-    const chart = charts[metric in SHARES ? 'head_shares' : 'head_numbers'];
+    const chart = scene.charts[metric in SHARES ? 'head_shares' : 'head_numbers'];
     const [first, ...others] = chart.figure.data;
     const data = [first, ...all.map((head) => ({ ...others[head[0]], text: place(head) }))];
     const rows = frames.flatMap((frame) => all.map((head) =>
@@ -187,7 +187,7 @@ export function makeLens(scene) {
   const chart = makeChart(node, { onPick: ({ place: at }) => scene.jump(at) });
 
   function draw() {
-    const { layers, steps, title, axis: { tickvals, ticktext } } = scene.opening;
+    const { axis: { tickvals, ticktext }, opening: { layers, steps, title } } = scene;
     const names = [...Array.from({ length: layers }, (_, at) => `layer ${layers - at}`), 'embeddings'];
     const columns = steps.map((step) =>
       scene.frames().find((frame) => frame.step === step)?.masked_tokens[scene.predictions.look.blank].layers);
@@ -225,7 +225,7 @@ export function makeMap(scene) {
   let resting = 0;
 
   function draw(frame) {
-    const { charts: { map }, mapped, watched, plane, title } = scene.opening;
+    const { charts: { map }, opening: { mapped, watched, plane, title } } = scene;
     const { data, layout } = map.figure;
     const frames = scene.frames();
     const points = frames.map((one) => pointsOf(one, plane));
@@ -270,7 +270,7 @@ export function makeLosses(scene) {
   }
 
   function draw(frame) {
-    const { charts, tokens } = scene.opening;
+    const { charts, opening: { tokens } } = scene;
     const rows = scene.frames().flatMap(({ step, losses }) => losses
       .map((loss, position) => [step, position, tokens[position], loss])).filter((row) => row[3] !== null);
     lines.show({ ...charts.losses, table: { header: ['step', 'position', 'token', 'loss'], rows } },

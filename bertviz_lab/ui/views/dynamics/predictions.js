@@ -43,7 +43,7 @@ export function makePredictions(scene) {
 
   /** A bar; the one of a line that is followed has its color. */
   function bar(name, share, line, write = percent) {
-    const paint = scene.opening.charts.tracked.keys[line]?.[1];
+    const paint = scene.charts.tracked.keys[line]?.[1];
     return barRow(h('span.mono', name), Math.min(1, Math.max(0, share)), write(share), 'div.bar-row',
       { style: paint && `--paint: ${paint}` });
   }
@@ -88,7 +88,7 @@ export function makePredictions(scene) {
   };
 
   function drawLines() {
-    const { charts, follows: kind } = scene.opening;
+    const { charts, opening: { follows: kind } } = scene;
     if (kind) lines.show(charts[kind === 'words' ? look.kind : 'tracked'], FOLLOWED[kind] ?? (({ labels }) => labels));
   }
 

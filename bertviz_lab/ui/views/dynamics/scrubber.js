@@ -8,12 +8,13 @@ import { duration, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/saving.js';
 import { makeAttention, makeHeads, makeLens, makeLosses, makeMap, makeTimeline } from 'lab/views/dynamics/charts.js';
 import { makePredictions } from 'lab/views/dynamics/predictions.js';
+import { lossChart, snapshotCharts } from 'lab/views/dynamics/snapshot_charts.js';
 
 export default payloadView('Choose a training run and press Show.', scrubber);
 
 function scrubber(content, { events, server, savePage }, root) {
   const current = { index: 0, playing: 0, follow: true }; // the place of the slider
-  const scene = { opening: null, current, frames, shown, drawFold, jump };
+  const scene = { opening: null, axis: null, charts: null, current, frames, shown, drawFold, jump };
   let known = new Map(); // step -> its frame, or {message} where it could not be had
   let underWay = new Set(); // steps whose frames were asked for; another set for another history
   let [drawWanted, linesWanted] = [0, 0];
@@ -59,6 +60,7 @@ function scrubber(content, { events, server, savePage }, root) {
     const { steps, look = {}, question, first, plane } = payload; // `look` is what a link says: {step, layer, head}
     const before = scene.opening;
     scene.opening = payload;
+    scene.charts = snapshotCharts(payload);
     const linked = steps.indexOf(look.step);
     if (linked >= 0) current.index = linked;
     else if (before?.question.run !== question.run || current.follow) current.index = steps.length - 1;
@@ -83,8 +85,8 @@ function scrubber(content, { events, server, savePage }, root) {
 
   /** The axis is as long as what is known; the slider reaches as far as the snapshots do. */
   function measure() {
-    const { steps, axis, loss } = scene.opening;
-    const last = steps.length - 1;
+    const { axis, loss } = Object.assign(scene, lossChart(scene.opening));
+    const last = scene.opening.steps.length - 1;
     Object.assign(slider, { max: last, value: current.index, disabled: !last });
     content.style.setProperty('--end', axis.range[1]);
     slider.style.setProperty('--part', Math.max(0.02, last / axis.range[1]));
@@ -178,9 +180,8 @@ function scrubber(content, { events, server, savePage }, root) {
   }
 
   function tellStep({ spoken: words }) {
-    const { steps, loss } = scene.opening;
-    const step = steps[current.index];
-    const [,,, seconds, seen] = loss.table.rows.findLast(([curve, at]) => curve === 'training' && at <= step) ?? [];
+    const step = scene.opening.steps[current.index];
+    const [,, seconds, seen] = scene.opening.curve.trained.findLast(([at]) => at <= step) ?? [];
     const count = seen >= 1e6 ? `${(seen / 1e6).toFixed(1)} million` : whole(seen ?? 0);
     const facts = step ? ` · ${count} tokens seen · ${duration(seconds)}` : ' · random initialization';
     where.replaceChildren(h('b', `Step ${whole(step)}`), seen === undefined && step ? '' : facts);
