@@ -51,14 +51,7 @@ class Findings:
     @property
     def head(self) -> tuple[int, int]:
         """Layer and number of the head whose patch has the largest effect."""
-        return head_of(self.patching)
-
-
-def head_of(patching: ActivationPatching) -> tuple[int, int]:
-    """Return layer and number of the head whose patch does most of what the other text does."""
-    effects = patching.effects("head") * np.sign(patching.total)
-    layer, head = np.unravel_index(int(effects.argmax()), effects.shape)
-    return int(layer), int(head)
+        return self.patching.strongest_head
 
 
 def measure_findings(
@@ -88,7 +81,7 @@ def measure_findings(
     random, _, _ = _sizes(control, text_a, text_b, target, patch_activations(control, text_a, text_b, target=target))
     on_progress(0.8)
     scores = class_scores(checkpoint, inputs, target)
-    layer, head = head_of(patching)
+    layer, head = patching.strongest_head
     search = None
     if index is not None:
         with contextlib.suppress(InputError):  # no such pair in the corpus

@@ -15,7 +15,7 @@ from bertviz_lab.interpret.attention import trace_text
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens, fingerprint
 from bertviz_lab.interpret.inputs import analysis, backbone
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import Target, head_logits, inputs_and_target, require_head
+from bertviz_lab.interpret.targets import Target, head_scores, inputs_and_target, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -55,7 +55,7 @@ def logit_lens(
     A layer has its `top_k` most probable tokens, or all. Raises `InputError` as `choose_target` does, and for a target
     of another kind, text or model, or a lens of another model.
     """
-    model = require_head(checkpoint, "token")
+    require_head(checkpoint, "token")
     if target and target.kind != "token":
         raise InputError(f'The logit lens predicts a token, not {target.name}: choose a target of the kind "token".')
     inputs, target = inputs_and_target(checkpoint, text, text_b, target)
@@ -68,7 +68,7 @@ def logit_lens(
         states = tuned.translate(states)
     *earlier, last = states
     vectors_ND = torch.cat([*map(encoder.as_final, earlier), last])
-    probabilities_NV = head_logits(model, "token", vectors_ND).float().softmax(-1)
+    probabilities_NV = head_scores(checkpoint, "token", vectors_ND)
     target_N = probabilities_NV[:, target.index]
     ranks = (probabilities_NV > target_N[:, None]).sum(-1) + 1
     top = (candidates_of(checkpoint.tokenizer, row_V, top_k) for row_V in probabilities_NV)

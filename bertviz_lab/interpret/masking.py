@@ -12,7 +12,7 @@ from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLA
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, nothing
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import head_logits, require_head
+from bertviz_lab.interpret.targets import head_scores, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -111,14 +111,14 @@ class MaskedLoss:
 @analysis
 def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
     """Return the MLM loss at each chosen position. Raises `InputError` where the model has no masked-LM head."""
-    model = require_head(checkpoint, "token")
+    require_head(checkpoint, "token")
     positions = [position for position, label in enumerate(masked.labels) if label != -100]
     if not positions:
         return MaskedLoss(())
     columns = (masked.input_ids, masked.encoding.attention_mask, masked.encoding.token_type_ids, positions)
     ids, mask, types, of_masks = (torch.tensor([row]) for row in columns)
     out = backbone(checkpoint)(ids, mask, types, masked_positions=of_masks)
-    probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+    probabilities_PV = head_scores(checkpoint, "token", out.last_hidden_state[0])
     losses = []
     for position, row_V in zip(positions, probabilities_PV, strict=True):
         probability = float(row_V[masked.labels[position]])

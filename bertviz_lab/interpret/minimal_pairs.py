@@ -14,7 +14,7 @@ from bertviz_lab.data.probes import PROBES, MinimalPair, Probes, probes_that_fit
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, check_passes, encode_inputs, nothing, variants_per_batch
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head
+from bertviz_lab.interpret.targets import final_vectors, head_scores, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.hardware import choose_hardware
@@ -54,7 +54,7 @@ def pseudo_log_likelihood(
     Ivanova 2023). A [MASK] in the text remains masked and is not scored. Raises `InputError` when there is no text or
     nothing but [MASK] in it, or the model has no masked-LM head.
     """
-    model = require_head(checkpoint, "token")
+    require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, tokenizer = inputs.encoding, checkpoint.tokenizer
     positions = encoding.unmasked_positions(tokenizer.mask_id)
@@ -70,7 +70,7 @@ def pseudo_log_likelihood(
         for row, position in enumerate(batch):
             ids_BL[row, [at for at in encoding.word_at(position) if at >= position]] = tokenizer.mask_id
         vectors = final_vectors(checkpoint, torch.tensor(batch), inputs.variants(ids_BL))
-        probabilities = head_logits(model, "token", vectors).float().softmax(-1)
+        probabilities = head_scores(checkpoint, "token", vectors)
         for position, row in zip(batch, probabilities, strict=True):
             scores[position] = float(row[encoding.ids[position]].log())
             (expected[position],) = candidates_of(tokenizer, row, 1)

@@ -136,10 +136,10 @@ def mask_probabilities(
 
     `options` are passed to the model. Raises `InputError` as `fill_mask` does.
     """
-    model = targets.require_head(checkpoint, "token")
+    targets.require_head(checkpoint, "token")
     inputs, positions = encode_masked(checkpoint, text, text_b)
     out = backbone(checkpoint)(**inputs.arguments(), masked_positions=torch.tensor([positions]), **options)
-    return inputs, positions, targets.head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+    return inputs, positions, targets.head_scores(checkpoint, "token", out.last_hidden_state[0])
 
 
 def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
@@ -175,12 +175,12 @@ def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> Rank
 @analysis
 def next_sentence(checkpoint: Checkpoint, text_a: str, text_b: str) -> NextSentence:
     """Predict whether B follows A. Raises `InputError` when either is empty or the model has no such head."""
-    model = targets.require_head(checkpoint, "next")
+    targets.require_head(checkpoint, "next")
     if not text_a.strip() or not text_b.strip():
         raise InputError("Type both text A and text B.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     vector_1D = targets.final_vectors(checkpoint, 0, inputs.arguments())
-    is_next, is_random = targets.head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
+    is_next, is_random = targets.head_scores(checkpoint, "next", vector_1D)[0].tolist()
     return NextSentence(inputs.encoding, is_next, is_random)
 
 
@@ -206,7 +206,7 @@ def classify_vector(checkpoint: Checkpoint, states: Tensor) -> tuple[LabelScore,
 
     `states` is (1, hidden), or (1, tokens, hidden) for a classifier that reads the mean.
     """
-    scores = targets.label_scores(checkpoint, targets.head_logits(checkpoint.model, "label", states)[0])
+    scores = targets.head_scores(checkpoint, "label", states)[0]
     return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))
 
 

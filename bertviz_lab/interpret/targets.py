@@ -233,11 +233,15 @@ def is_multi_label(checkpoint: Checkpoint) -> bool:
     return checkpoint.config.problem_type == "multi_label_classification"
 
 
-def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
-    """Return a classifier's logits as scores: sigmoid if multi-label, identity for a regression, else softmax."""
-    if is_multi_label(checkpoint):
-        return logits_C.float().sigmoid()
-    return logits_C.float() if len(logits_C) == 1 else logits_C.float().softmax(-1)
+def head_scores(checkpoint: Checkpoint, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
+    """Return the probabilities of a head's classes, (batch, classes), or the number of a regression, (batch, 1).
+
+    Those of several labels that may apply do not sum to 1. The hidden states are as in `head_logits`.
+    """
+    logits_BC = head_logits(checkpoint.model, kind, hidden_BD).float()
+    if kind == "label" and is_multi_label(checkpoint):
+        return logits_BC.sigmoid()
+    return logits_BC if kind == "label" and logits_BC.shape[-1] == 1 else logits_BC.softmax(-1)
 
 
 @analysis
@@ -256,14 +260,7 @@ def class_scores(
     check_target(checkpoint, inputs, target)
     mask = head_mask_for(checkpoint, head_mask)
     vectors = final_vectors(checkpoint, target.read_position, inputs.arguments(), head_mask=mask, causal=causal)
-    return scores_of_vectors(checkpoint, target, vectors)
-
-
-def scores_of_vectors(checkpoint: Checkpoint, target: Target, vectors: Tensor) -> NDArray[np.float32]:
-    """Return what `class_scores` does, (classes,), from the final hidden states that the head reads: a batch of one."""
-    logits_C = head_logits(checkpoint.model, target.kind, vectors)[0].float()
-    scores_C = label_scores(checkpoint, logits_C) if target.kind == "label" else logits_C.softmax(-1)
-    return scores_C.numpy()
+    return head_scores(checkpoint, target.kind, vectors)[0].numpy()
 
 
 def class_name(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, index: int) -> str:

@@ -14,7 +14,7 @@ from bertviz_lab.data.examples import Question
 from bertviz_lab.data.tasks.question_answering import SpanAnswer, extract_answers, make_windows, window_ranges
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing
-from bertviz_lab.interpret.targets import head_logits, require_head
+from bertviz_lab.interpret.targets import head_logits, head_scores, require_head
 from bertviz_lab.metrics.entities import entity_spans, marks_entities
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -69,7 +69,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
 
     Raises `InputError` where there is no word or the model labels no words.
     """
-    model = require_head(checkpoint, "word")
+    require_head(checkpoint, "word")
     tokenizer = checkpoint.tokenizer
     if isinstance(text, str):
         encoding = tokenizer.encode(text)
@@ -97,7 +97,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progres
         row = torch.tensor([[tokenizer.cls_id, *ids[window.first : window.end].tolist(), tokenizer.sep_id]])
         positions = torch.from_numpy(firsts[in_window] - window.first + 1)[None]
         hidden_WD = backbone(checkpoint)(input_ids=row, masked_positions=positions).last_hidden_state[0]
-        probabilities[in_window] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
+        probabilities[in_window] = head_scores(checkpoint, "word", hidden_WD).numpy()
 
     on_progress(1.0)
     labels = checkpoint.config.labels

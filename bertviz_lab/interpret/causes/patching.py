@@ -35,8 +35,8 @@ from bertviz_lab.interpret.targets import (
     Target,
     final_vectors,
     head_logits,
+    head_scores,
     inputs_and_target,
-    scores_of_vectors,
     target_kinds,
 )
 from bertviz_lab.model import Patch
@@ -210,6 +210,13 @@ class ActivationPatching:
         """Return the change of the score by each patch; `total` where it does all that the other text does."""
         return self.scores[component] - (self.corrupted if self.direction == "denoising" else self.clean)
 
+    @property
+    def strongest_head(self) -> tuple[int, int]:
+        """Layer and number of the head whose patch does most of what the other text does."""
+        effects = self.effects("head") * np.sign(self.total)
+        layer, head = np.unravel_index(int(effects.argmax()), effects.shape)
+        return int(layer), int(head)
+
 
 class _Runs:
     """The run that is patched and the run that activations are taken from: batch 0 and 1 of one pass."""
@@ -336,6 +343,6 @@ def predict_patched(
         raise InputError("That layer, head or token is not there.")
     runs = _Runs(checkpoint, inputs, target, corruption, direction)
     vectors = (*runs.unpatched().split(1), runs.patched([cell]))
-    before, other, patched = (scores_of_vectors(checkpoint, target, of_run) for of_run in vectors)
+    before, other, patched = (head_scores(checkpoint, target.kind, of_run)[0].numpy() for of_run in vectors)
     clean, corrupted = (other, before) if direction == "denoising" else (before, other)
     return PatchedPrediction(clean, corrupted, patched)

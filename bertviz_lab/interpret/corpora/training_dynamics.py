@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bertviz_lab.interpret import predictions
 from bertviz_lab.interpret.attention import head_metrics
 from bertviz_lab.interpret.inputs import ModelInputs, analysis, backbone, check_memory, encode_inputs
-from bertviz_lab.interpret.targets import head_logits, target_kinds, text_position
+from bertviz_lab.interpret.targets import head_logits, head_scores, target_kinds, text_position
 from bertviz_lab.interpret.token_labels import PassageAnswer, WordLabel, answer_question, label_words
 from bertviz_lab.tokenization import Encoding, Tokenizer, token_text
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -82,7 +82,7 @@ def analyze_snapshot(
     Raises `InputError` when there is no text.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    encoding, model = inputs.encoding, checkpoint.model
+    encoding = inputs.encoding
     check_memory(checkpoint, len(inputs.encoding), traced=True)
     encoder = backbone(checkpoint)
     out = encoder(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
@@ -92,16 +92,15 @@ def analyze_snapshot(
     answers = "start" in kinds and bool(text_a.strip() and (text_b or "").strip())
     *earlier, last = out.hidden_states
     states_SLD = torch.cat([*map(encoder.as_final, earlier), last])
-    next_logits = head_logits(model, "next", states_SLD[-1, :1])[0].float() if predicts_next else None
     read = states_SLD[-1, :1] if text_position(checkpoint) == 0 else states_SLD[-1:]
     return SnapshotAnalysis(
         encoding=encoding,
         attentions=attentions,
         windows=checkpoint.config.windows,
-        joined=joined_layers(model),
+        joined=joined_layers(checkpoint.model),
         heads=head_metrics(attentions, encoding),
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked) if "token" in kinds else (),
-        is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
+        is_next=float(head_scores(checkpoint, "next", states_SLD[-1, :1])[0, 0]) if predicts_next else None,
         losses=_losses(checkpoint, inputs) if "token" in kinds else None,
         labels=predictions.classify_vector(checkpoint, read) if "label" in kinds else (),
         words=label_words(checkpoint, text_a).words if "word" in kinds else (),
@@ -117,7 +116,7 @@ def _masked_tokens(
     tokenizer = checkpoint.tokenizer
     masked_tokens = []
     for position in encoding.mask_positions(tokenizer.mask_id)[:MAX_MASKS]:
-        rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
+        rows_SV = head_scores(checkpoint, "token", states_SLD[:, position])
         lens = tuple(predictions.candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV)
         asked = tuple(predictions.ranked(tokenizer, rows_SV[-1], token) for token in tracked)
         candidates = predictions.candidates_of(tokenizer, rows_SV[-1], _TOP_K)
