@@ -4,11 +4,11 @@ export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%
 
 export const whole = (number) => Math.round(number).toLocaleString('en-US');
 
-export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
-
 /** A large number in few digits, such as 1.25M. */
 export const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
   ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
+
+export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
 /** A weight or loss with as many digits as tell something. */
 export function short(number) {
