@@ -207,7 +207,7 @@ def findings_command(options: argparse.Namespace) -> Result:
         write_file(Path(options.out), lab.show.findings(report).page.encode())
     body = json.loads(payload)
     short = [{name: item[name] for name in ("sentence", "caveat")} for item in body["items"]]
-    return Result({"title": body["title"], "text": body["text"], "findings": short}, findings_text(body))
+    return Result({"title": body["title"], "text": body["sentence"], "findings": short}, findings_text(body))
 
 
 def tokenize_command(options: argparse.Namespace) -> Result:

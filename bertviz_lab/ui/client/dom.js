@@ -126,9 +126,8 @@ export function choices(label, options, chosen, onChange, attributes = {}) {
   return { node, inputs, set, get value() { return options.find(([each]) => inputs.get(each).checked)?.[0] ?? ''; } };
 }
 
-/** One of the children of `host` is in the tab order, and arrow keys, Home and End walk through them; Enter and Space
- * call `choose(place, event)`, a step `onMove(place, event)`. `across()` is how many there are in a line, 1 in a
- * column. */
+/** One of the children of `host` is in the tab order, and arrow keys, Home and End walk through them; a click, Enter
+ * and Space call `choose(place, event)`, a step `onMove(place, event)`. `across()` is how many there are in a line. */
 export function walkWithKeys(host,
   { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] } = {}) {
   let current = 0;
@@ -155,6 +154,12 @@ export function walkWithKeys(host,
       onMove(next, event);
     }
   });
+  host.addEventListener('click', (event) => {
+    const place = items().findIndex((item) => item.contains(event.target));
+    if (place < 0) return;
+    moveTo(place, false);
+    choose?.(place, event);
+  });
   return { moveTo, get current() { return current; } };
 }
 
@@ -162,8 +167,9 @@ export function walkWithKeys(host,
  * each that is selected; keys pass over those that are hidden. */
 export function makeTabs(tabs, onSelect) {
   const shown = () => tabs.filter((tab) => !tab.hidden);
-  const walk = walkWithKeys(tabs[0].parentElement,
-    { items: shown, onMove: (place) => select(tabs.indexOf(shown()[place]), true) });
+  const walk = walkWithKeys(tabs[0].parentElement, { items: shown,
+    choose: (place) => select(tabs.indexOf(shown()[place]), false),
+    onMove: (place) => select(tabs.indexOf(shown()[place]), true) });
   function select(place, focus) {
     walk.moveTo(shown().indexOf(tabs[place]), focus);
     tabs.forEach((tab, at) => {
@@ -172,7 +178,6 @@ export function makeTabs(tabs, onSelect) {
     });
     onSelect(place);
   }
-  tabs.forEach((tab, place) => tab.addEventListener('click', () => select(place, false)));
   return { select };
 }
 

@@ -1,7 +1,7 @@
 // Save what is shown as a file, and remember choices in this browser.
 
 import { pageColor, plainPaint } from 'lab/client/colors.js';
-import { h, makeMenu, svg } from 'lab/client/dom.js';
+import { elements, h, makeMenu, setText, svg } from 'lab/client/dom.js';
 
 /** What a person chose is kept in this browser, or with 'sessionStorage' in this tab; where nothing is kept, it is
  * forgotten with the page. */
@@ -201,6 +201,24 @@ async function onPaper(act) {
   for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
   act();
   return classList.add('dark');
+}
+
+/** What most drawings have around them: their title with a menu that saves them, a sentence, and a note: {top, foot,
+ * buttons, caption(payload)}, where `caption` shows those of a payload. It has a `caption` if saved pictures have
+ * another title; `rows` and `picture` are called with it, other options are those of `saveDrawing`. */
+export function makeFrame(what, { rows, picture, knobs = [], ...options }) {
+  let payload = null;
+  const [heading, sentence, foot] = elements('p.heading', 'p.quiet', 'p.quiet.small');
+  const titleOf = () => payload.caption ?? payload.title;
+  const buttons = saveDrawing(what, () => payload.file, { body: () => payload, rows: rows && (() => rows(payload)),
+    picture: picture && (() => picture(titleOf())),
+    words: () => [titleOf(), payload.sentence].filter(Boolean).join('. '), ...options });
+  return { top: [h('div.bar', heading, ...knobs, buttons), sentence], foot, buttons, caption(body) {
+    payload = body;
+    setText(heading, body.title);
+    setText(sentence, body.sentence);
+    setText(foot, body.note);
+  } };
 }
 
 /** A menu of what a drawing is saved as: `picture()` returns an SVG element, which is saved dark on white, or without a

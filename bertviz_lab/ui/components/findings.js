@@ -1,7 +1,7 @@
 // The findings report: numbered sentences, below each what it cannot show, and its picture.
 
-import { elements, h, payloadView, setText } from 'lab/client/dom.js';
-import { pictureOf, saveDrawing } from 'lab/client/saving.js';
+import { h, payloadView } from 'lab/client/dom.js';
+import { makeFrame, pictureOf } from 'lab/client/saving.js';
 import drawChart from 'lab/components/charts/chart.js';
 import { figureOf } from 'lab/components/figures/index.js';
 import drawTokens from 'lab/components/tokens/token_strip.js';
@@ -9,14 +9,10 @@ import drawTokens from 'lab/components/tokens/token_strip.js';
 const PICTURES = { chart: drawChart, tokens: drawTokens };
 
 export default payloadView('Nothing has been measured yet.', (content, { events, savePage }) => {
-  let payload = null;
-
-  const [heading, text, foot] = elements('p.heading', 'p.quiet', 'p.quiet.small');
   const list = h('ol.findings');
-  const buttons = saveDrawing('the findings', () => payload.file, { body: () => payload, savePage,
-    picture: () => pictureOf(list, payload.title),
-    rows: () => [['finding', 'what it does not show'], ...payload.items.map((item) => [item.sentence, item.caveat])] });
-  content.append(h('div.bar', heading, buttons), text, list, foot);
+  const frame = makeFrame('the findings', { savePage, picture: (title) => pictureOf(list, title), rows: ({ items }) =>
+    [['finding', 'what it does not show'], ...items.map(({ sentence, caveat }) => [sentence, caveat])] });
+  content.append(...frame.top, list, frame.foot);
 
   function drawItem({ sentence, caveat, picture, place }) {
     const host = h(`section.lab.lab-${picture?.kind}`);
@@ -32,10 +28,7 @@ export default payloadView('Nothing has been measured yet.', (content, { events,
   }
 
   return (body) => {
-    payload = body;
-    setText(heading, body.title);
-    setText(text, body.text);
-    setText(foot, body.note);
+    frame.caption(body);
     list.replaceChildren(...body.items.map(drawItem));
   };
 });

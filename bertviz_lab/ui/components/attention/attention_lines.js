@@ -13,14 +13,8 @@ export function makeLines(host, onPick) {
     h('div.frame', left, drawing, right));
   let names = '';
   const walk = walkWithKeys(left, {
-    choose: (row, { key }) => onPick(row, key === ' '),
+    choose: (row, { key, ctrlKey, metaKey, shiftKey }) => onPick(row, key === ' ' || ctrlKey || metaKey || shiftKey),
     onMove: (row, { ctrlKey, shiftKey }) => ctrlKey || onPick(row, shiftKey),
-  });
-  left.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
-    const row = [...left.children].indexOf(target.closest('.item'));
-    if (row < 0) return;
-    walk.moveTo(row, false);
-    onPick(row, ctrlKey || metaKey || shiftKey);
   });
 
   function build({ tokens, segments, size }) {

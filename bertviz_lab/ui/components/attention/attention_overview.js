@@ -18,12 +18,6 @@ export function makeOverview(host, onChoose, onWant = () => {}) {
   const choose = (place) => onChoose(...placeOf(all()[place]));
   const inFirstLine = () => all().filter((canvas, _, [first]) => canvas.offsetTop === first.offsetTop).length;
   const walk = walkWithKeys(host, { items: all, choose, onMove: choose, across: inFirstLine });
-  host.addEventListener('click', ({ target }) => {
-    if (target.localName !== 'canvas') return;
-    walk.moveTo(all().indexOf(target), false);
-    target.focus({ preventScroll: true }); // while nothing is to be laid out
-    onChoose(...placeOf(target));
-  });
 
   /** What a head does on a corpus, where one was indexed; else what more than half of its attention to this text goes
    * to, in the words of a metric. "" where none says so. */

@@ -2,9 +2,9 @@
 // one with its numbers in a table, whose cells do what a click on their marks does.
 
 import { onThemeChange, pageColor, plainPaint } from 'lab/client/colors.js';
-import { elements, h, makeTable, payloadView, setText } from 'lab/client/dom.js';
+import { elements, h, makeTable, payloadView } from 'lab/client/dom.js';
 import { aligned } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/saving.js';
+import { makeFrame, pictureOf } from 'lab/client/saving.js';
 
 /** Load Plotly when it is first needed; a page of one drawing has it already. */
 async function loadPlotly() {
@@ -118,8 +118,7 @@ export function makeDataTable(read) {
  * title; `savePage` and `captionOf` are those of `saveDrawing`. `keys` is a legend, [[name, colour], ...];
  * `caption` is the title of saved pictures. */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage, captionOf } = {}) {
-  const [heading, sentence, picture, legend, foot] = elements('p.heading', 'p.quiet', 'div', 'div.keys',
-    'p.quiet.small');
+  const [picture, legend] = elements('div', 'div.keys');
   const scroller = h('div.plot', picture); // a hundred labels scroll
   const numbers = makeDataTable(readTable);
   const plot = makePlot(picture, { plotly_click({ points: [{ pointNumber }] }) {
@@ -129,18 +128,14 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage, capti
   } });
   let payload = null;
 
-  const buttons = saveDrawing('the picture', () => payload.file, { savePage, captionOf, body: () => payload,
-    words: () => [payload.caption ?? payload.title, payload.sentence].filter(Boolean).join('. '),
-    picture: () => pictureOf(picture, payload.caption ?? payload.title),
-    rows: () => payload.csv ?? [payload.table.header, ...payload.table.rows] });
+  const frame = makeFrame('the picture', { knobs, savePage, captionOf, picture: (title) => pictureOf(picture, title),
+    rows: ({ csv, table }) => csv ?? [table.header, ...table.rows] });
   host.classList.add('chart');
-  host.append(h('div.bar', heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers.node);
+  host.append(...frame.top, scroller, legend, frame.foot, numbers.node);
 
   function show(body) {
     payload = body;
-    setText(heading, body.title);
-    setText(sentence, body.sentence);
-    setText(foot, body.note);
+    frame.caption(body);
     legend.replaceChildren(...(body.keys ?? [])
       .map(([name, paint]) => h('span.key', h('i', { style: `background: ${paint}` }), h('span', `${name} `, h('b')))));
     legend.hidden = !body.keys?.length;

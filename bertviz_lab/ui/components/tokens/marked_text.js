@@ -1,8 +1,8 @@
 // A text with stretches of it marked, a legend of their types, and under it answers that can be shown in their place.
 
-import { barRow, elements, h, payloadView, setText, walkWithKeys } from 'lab/client/dom.js';
+import { barRow, h, payloadView, walkWithKeys } from 'lab/client/dom.js';
 import { percent, plural, whole } from 'lab/client/format.js';
-import { saveDrawing } from 'lab/client/saving.js';
+import { makeFrame } from 'lab/client/saving.js';
 
 export default payloadView('Nothing has been marked yet.', (content, { savePage, captionOf }) => {
   const ANSWER = 'answer'; // the type of its mark
@@ -10,22 +10,17 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage,
   let letters = []; // the text's code points: offsets count these, not JavaScript's units of 16 bits
   let marks = []; // the spans on show
 
-  const [heading, sentence, legend] = elements('p.heading', 'p.quiet', 'div.keys');
   const running = h('div.running.card', { role: 'group' });
   const readout = h('p.readout', { 'aria-live': 'polite' });
+  const legend = h('div.keys');
   const answers = h('div.answers', { role: 'group', 'aria-label': 'Top answers' });
   const nodes = () => [...running.querySelectorAll('mark')];
   const walk = walkWithKeys(running, { items: nodes });
-  const buttons = saveDrawing('the marks', () => payload.file, {
-    rows: () => [['kind', 'start', 'end', 'label', 'text', 'score'],
-      ...payload.spans.map((span) => ['mark', span.start, span.end, span.label, textOf(span), span.score]),
-      ...payload.alternatives.map((one) => ['answer', one.start, one.end, ANSWER, one.text, one.probability])],
-    body: () => payload,
-    savePage,
-    captionOf,
-    words: () => [payload.title, payload.sentence].filter(Boolean).join('. '),
-  });
-  content.append(h('div.bar', heading, buttons), sentence, running, readout, legend, answers);
+  const frame = makeFrame('the marks', { savePage, captionOf, rows: ({ spans, alternatives }) => [
+    ['kind', 'start', 'end', 'label', 'text', 'score'],
+    ...spans.map((span) => ['mark', span.start, span.end, span.label, textOf(span), span.score]),
+    ...alternatives.map((one) => ['answer', one.start, one.end, ANSWER, one.text, one.probability])] });
+  content.append(...frame.top, running, readout, legend, answers);
 
   const textOf = ({ start, end }) => letters.slice(start, end).join('');
 
@@ -33,8 +28,7 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage,
     payload = body;
     letters = [...body.text];
     running.dir = body.direction; // "auto" would not do: it passes over what is marked
-    heading.textContent = body.title;
-    setText(sentence, body.sentence);
+    frame.caption(body);
     answers.replaceChildren(...(body.alternatives.length ? [h('p.heading', 'Top answers')] : []),
       ...body.alternatives.map(drawAnswer));
     mark(body.chosen);

@@ -2,33 +2,25 @@
 // columns breaks into lines like a score: every line repeats the row names, so the columns stay readable on a phone.
 
 import { shade } from 'lab/client/colors.js';
-import { elements, emphasised, h, makeTable, payloadView, setText, walkWithKeys } from 'lab/client/dom.js';
+import { elements, emphasised, h, makeTable, payloadView, walkWithKeys } from 'lab/client/dom.js';
 import { lettersWide } from 'lab/client/format.js';
-import { pictureOf, saveDrawing } from 'lab/client/saving.js';
+import { makeFrame, pictureOf } from 'lab/client/saving.js';
 
 export default payloadView('Type a text to see its tokens.', (content, { selection, savePage, captionOf }) => {
   let payload = null;
   let rows = []; // that of the tokens, whose cells are buttons, and those of the payload
   let drawn = ''; // the length of each line
   let buttons = [];
-  const [heading, sentence, lines, foot, legend] = elements('p.heading', 'p.quiet', 'div.lines', 'p.quiet.small',
-    'div.keys');
-  const [counts, terms] = elements('div.counts', 'dl');
+  const [lines, legend, counts, terms] = elements('div.lines', 'div.keys', 'div.counts', 'dl');
   const readout = h('p.readout', { 'aria-live': 'polite', 'data-noexport': '' });
   const under = h('div.under.line', legend, counts);
   const perLine = () => buttons[walk.current].closest('tr').children.length - 1;
   const walk = walkWithKeys(lines, { items: () => buttons, across: perLine });
-  const saves = saveDrawing('the tokens and their rows', () => payload.file, {
-    picture: () => pictureOf(picture),
-    rows: () => [['position', 'token', ...payload.rows.map((row) => row.label), 'text'],
-      ...payload.columns.map(({ token, surface }, position) =>
-      [position, token, ...payload.rows.map((row) => row.values[position] ?? row.texts[position]), surface])],
-    body: () => payload,
-    savePage,
-    captionOf,
-    words: () => [payload.title, payload.sentence].filter(Boolean).join('. '),
-  });
-  const picture = h('div', h('div.bar', heading, saves), sentence, lines, readout, foot, under);
+  const frame = makeFrame('the tokens and their rows', { savePage, captionOf, picture: () => pictureOf(picture),
+    rows: ({ columns, rows: own }) => [['position', 'token', ...own.map((row) => row.label), 'text'],
+      ...columns.map(({ token, surface }, position) =>
+        [position, token, ...own.map((row) => row.values[position] ?? row.texts[position]), surface])] });
+  const picture = h('div', ...frame.top, lines, readout, frame.foot, under);
   content.append(picture, h('details', { 'data-noexport': '' }, h('summary', 'What the rows mean'), terms));
 
   /** The style of a number: color repeats what it says; `scale` is its kind. */
@@ -50,9 +42,7 @@ export default payloadView('Type a text to see its tokens.', (content, { selecti
 
   function show(body) {
     payload = body;
-    setText(heading, body.title);
-    setText(sentence, body.sentence);
-    setText(foot, body.note);
+    frame.caption(body);
     rows = [{ label: body.tokens_label ?? 'token', says: 'The tokens of the text',
       texts: body.columns.map(({ token }) => token), kinds: body.columns.map(({ kind }) => kind) }, ...body.rows];
     readout.replaceChildren(h('span.quiet', 'Point at a token, or use the arrow keys, to read about it.'));
