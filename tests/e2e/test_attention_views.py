@@ -239,20 +239,20 @@ def test_the_label_of_a_selected_word_is_explained(page: Page, served: Served) -
 
 def test_what_cannot_be_explained_is_one_sentence(page: Page, served: Served) -> None:
     visit(page, served[0], "attribution", TEXT)
-    tokens = page.locator("#attribution-tokens")
+    facts = page.locator("#attribution-facts")
     type_into(page, A)
-    expect(tokens).to_contain_text("Put [MASK] in place of a word")
+    expect(facts).to_contain_text("Put [MASK] in place of a word")
     type_into(page, A, B)
-    expect(tokens).to_contain_text("Attribution for the prediction that B ")
+    expect(page.locator("#attribution-tokens")).to_contain_text("Attribution for the prediction that B ")
     page.locator("#attribution-kind").select_option("token")
-    expect(tokens).to_contain_text("Put [MASK] in place of a word")
+    expect(facts).to_contain_text("Put [MASK] in place of a word")
     page.locator("#model-picker").select_option("encoder")
-    expect(tokens).to_contain_text("encoder has no prediction head")
+    expect(facts).to_contain_text("encoder has no prediction head")
     type_into(page, "[MASK] " + "x" * 60_000)
-    expect(tokens).to_contain_text("50,000 characters")
+    expect(facts).to_contain_text("50,000 characters")
     page.locator("#model-picker").select_option("little")
     type_into(page, TEXT)
-    expect(tokens).to_contain_text("Attribution for ")
+    expect(page.locator("#attribution-tokens")).to_contain_text("Attribution for ")
 
 
 # ---- causes
@@ -306,7 +306,7 @@ def test_a_prediction_is_traced_by_mouse_and_by_keyboard(page: Page, page_log: P
     page.locator("#causes-corruption").select_option("text")
     page.locator("#causes-replacement").fill("a [MASK] ran")
     page.locator("#causes-replacement").press("Enter")
-    expect(chart).to_contain_text("replace words by others of as many tokens")
+    expect(facts).to_contain_text("replace words by others of as many tokens")
 
 
 # ---- corpus search

@@ -102,9 +102,9 @@ def test_an_ablation_is_queued_predicted_and_revealed(page: Page, page_log: Page
 
     # One question to both.
     page.locator("#compare-ask summary").first.click()
-    expect(page.locator("#compare-text")).not_to_have_value("")  # an example to begin with
-    page.locator("#compare-text").fill("The [MASK] is red.")
-    page.locator("#compare-b").fill("Ben likes it.")
+    expect(page.locator("#compare-text-a")).not_to_have_value("")  # an example to begin with
+    page.locator("#compare-text-a").fill("The [MASK] is red.")
+    page.locator("#compare-text-b").fill("Ben likes it.")
     page.locator("#compare-predict").click()
     expect(page.locator("#compare-fills")).to_contain_text("One layer")
     expect(page.locator("#compare-follows")).to_contain_text("One layer")

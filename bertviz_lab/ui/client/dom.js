@@ -196,6 +196,15 @@ export function makeMenu(title, ...nodes) {
   return node;
 }
 
+/** Do something while `button` is disabled. Resolves to what `act()` does; to undefined where it failed, of which `say`
+ * is told. */
+export async function whileBusy(button, act, say) {
+  button.disabled = true;
+  const answer = await act().catch(({ message }) => { say(message); });
+  button.disabled = false;
+  return answer;
+}
+
 /** Publish the height of a node that sticks to the top of the window as a property of the style sheet. */
 export function publishHeight(node, name, heightOf = () => node.offsetHeight) {
   new ResizeObserver(() => document.documentElement.style.setProperty(name, `${heightOf()}px`)).observe(node);

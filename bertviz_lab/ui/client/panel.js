@@ -179,12 +179,15 @@ export function makePanel(view, body, prefix = view.id) {
     field: makeField,
     drawing: (kind, label, options) => makeDrawing(kind, label, { own,
       ...(view.workspace === 'explore' && { about: () => aboutInput(prefix) }), ...options }),
+    /** Drawings by the parts of an answer that they show, {part: [kind, label, options]}. */
+    drawings: (parts) => Object.fromEntries(Object.entries(parts).map(([part, [kind, label, options]]) =>
+      [part, panel.drawing(kind, label, { id: `${prefix}-${part}`, ...options })])),
     /** A setting that the address keeps. */
     kept: (name, otherwise = '') => page.kept(`${prefix}.${name}`, otherwise),
     keep: (name, value) => page.keep(`${prefix}.${name}`, value),
     /** Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}.
      * `changed(names)` is called after a field or `change` has changed some. `field(name, kind, label, options)`
-     * makes the field of one. */
+     * makes the field of one, whose id is its name behind the prefix. */
     settings(defaults, changed) {
       const fields = new Map();
       const values = { ...defaults };
@@ -204,7 +207,9 @@ export function makePanel(view, body, prefix = view.id) {
         if (names.length) changed(names);
       };
       const field = (name, kind, label, options) => {
-        fields.set(name, makeField(kind, label, values[name], (value) => change({ [name]: value }), options));
+        const id = `${prefix}-${name.replaceAll('_', '-')}`;
+        const take = (value) => change({ [name]: value });
+        fields.set(name, makeField(kind, label, values[name], take, { id, ...options }));
         return fields.get(name);
       };
       return { values, change, field };
@@ -214,6 +219,14 @@ export function makePanel(view, body, prefix = view.id) {
       if (!drawing.payload || drawing.payload.message) drawing.say('Computing …');
       const payload = await ask(question, more, line).catch(({ message }) => ({ message }));
       if (payload !== undefined) drawing.show(payload);
+    },
+    /** Show the parts of an answer that is awaited in `drawings`, and hide those that it lacks; what is wrong is said
+     * in the first. Resolves to the answer; undefined where a newer question has taken its place. */
+    async showParts(drawings, awaited) {
+      const [first] = Object.keys(drawings);
+      const answer = await awaited.catch(({ message }) => ({ [first]: { message, tone: 'error' } }));
+      if (answer) for (const [part, drawing] of Object.entries(drawings)) drawing.showIfAny(answer[part]);
+      return answer;
     },
     /** Ask and show, or hide the drawing where there is nothing to draw; what is wrong is said elsewhere. */
     async showAny(drawing, question, more = {}) {

@@ -17,8 +17,8 @@ export function mount(panel) {
       look: (runs) => panel.ask('progress', { runs }),
       reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
     } });
-  const steps = plan.field('steps', 'number', 'Steps of each run', { min: 20, step: 1, id: 'ablation-steps' });
-  const seed = plan.field('seed', 'number', 'Seed', { min: 0, step: 1, id: 'ablation-seed' });
+  const steps = plan.field('steps', 'number', 'Steps of each run', { min: 20, step: 1 });
+  const seed = plan.field('seed', 'number', 'Seed', { min: 0, step: 1 });
   const limits = h('p.quiet', { id: 'ablation-limits' });
 
   const part = panel.part([

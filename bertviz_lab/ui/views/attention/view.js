@@ -35,8 +35,7 @@ export function mount(panel) {
     if (grid.payload) grid.show(grid.payload);
   });
   const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
-  const shown = terms.field('shown', 'select', 'Weights or scores',
-    { id: 'attention-shown', options: [['weights', 'attention weights']] });
+  const shown = terms.field('shown', 'select', 'Weights or scores', { options: [['weights', 'attention weights']] });
   const heads = panel.part([grid.host, h('div.fields', shown.node)], async () => {
     await panel.show(grid, 'attention', terms.values);
     const { choices = [], shown: now } = grid.payload ?? {};
@@ -46,11 +45,9 @@ export function mount(panel) {
 
   const part = panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
     const settings = panel.settings({ against: 'model', other_text: '' }, () => part.redraw());
-    const against = settings.field('against', 'select', 'Compare with', { id: 'attention-against',
-      options: [['model', 'the comparison model'], ['causal', 'the same with a causal mask'],
-        ['text', 'another text A']] });
-    const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)',
-      { id: 'attention-other-text' });
+    const against = settings.field('against', 'select', 'Compare with', { options: [['model', 'the comparison model'],
+      ['causal', 'the same with a causal mask'], ['text', 'another text A']] });
+    const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)');
     const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_');
     host.append(h('div.fields', against.node, text.node), difference.host);
     return () => {

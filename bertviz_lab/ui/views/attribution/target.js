@@ -17,12 +17,12 @@ export function makeTarget(panel, changed) {
 
   const kind = panel.field('select', 'Prediction to explain', '',
     (value) => settings.change({ ...NO_TARGET, kind: value }), { id: id('kind') });
-  const position = settings.field('position', 'select', 'Token', { id: id('position') });
+  const position = settings.field('position', 'select', 'Token');
   const classes = h('datalist', { id: id('classes') });
   const choice = settings.field('choice', 'text', 'Predicted token or label',
-    { id: id('choice'), placeholder: 'the top prediction', list: classes.id });
+    { placeholder: 'the top prediction', list: classes.id });
   const contrast = settings.field('contrast', 'text', 'Contrast with',
-    { id: id('contrast'), placeholder: 'anything else', list: classes.id });
+    { placeholder: 'anything else', list: classes.id });
   const explain = h('button.action', { id: id('explain'), onclick() {
     explainedLarge = asked();
     changed();
@@ -51,19 +51,10 @@ export function makeTarget(panel, changed) {
     return large.hidden;
   }
 
-  /** Ask with the arguments that `asks()` returns, and show the answer in two `drawings`, its facts and another part,
-   * which says what is wrong. Resolves to the answer; undefined where a newer question has taken its place, or a large
-   * model waits for the button. */
-  async function show(name, drawings, asks = question) {
-    const [, part] = Object.keys(drawings);
-    const answer = await ready().then((isOn) => (isOn ? panel.ask(name, asks()) : undefined))
-      .catch(({ message }) => ({ facts: {}, [part]: { message } }));
-    for (const [key, drawing] of Object.entries(drawings)) {
-      drawing.host.hidden = !large.hidden;
-      if (answer) drawing.show(answer[key]);
-    }
-    return answer;
-  }
+  /** Ask with the arguments that `asks()` returns, and show the parts of the answer, none while a large model waits for
+   * the button. Resolves to the answer. */
+  const show = (name, drawings, asks = question) => panel.showParts(drawings,
+    ready().then((isOn) => (isOn ? panel.ask(name, asks()) : large.hidden ? undefined : {})));
 
   // Classes and tokens that were chosen for one model mean nothing in another.
   page.on('input', (names) => { if (names.includes('model')) settings.change(NO_TARGET); });

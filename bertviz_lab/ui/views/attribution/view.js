@@ -11,11 +11,11 @@ export function mount(panel) {
   });
   // Ablated heads are in the address as "layer.head layer.head", counted from 0.
   const changes = panel.settings({ causal: '', segments: '', ablated: '' }, redrawFolds);
-  const facts = panel.drawing('facts', 'Prediction explained', { id: 'attribution-facts' });
-  const tokens = panel.drawing('tokens', 'Attribution of each token', { id: 'attribution-tokens', linked: true });
+  const parts = panel.drawings({ facts: ['facts', 'Prediction explained'],
+    tokens: ['tokens', 'Attribution of each token', { linked: true }] });
 
-  const main = panel.part([...target.nodes, facts.host, tokens.host],
-    () => target.show('attribution', { facts, tokens }));
+  const main = panel.part([...target.nodes, parts.facts.host, parts.tokens.host],
+    () => target.show('attribution', parts));
   const folds = [
     panel.foldOf('heads', 'Head ablation', ['chart', 'Effect of each head', { id: 'attribution-head-map',
       events: { item_select: toggleHead } }], 'head_effects',
@@ -24,18 +24,13 @@ export function mount(panel) {
       const causal = panel.field('checkbox', 'Causal mask, as in GPT', changes.values.causal,
         (on) => changes.change({ causal: on ? '1' : '' }), { id: 'attribution-causal' });
       const restore = h('button.plain', { onclick: () => changes.change({ ablated: '' }) }, 'Restore all heads');
-      const changed = panel.drawing('facts', 'Intervention', { id: 'attribution-changed' });
+      const facts = panel.drawing('facts', 'Intervention', { id: 'attribution-changed' });
       const chart = panel.drawing('chart', 'Prediction before and after', { id: 'attribution-change' });
-      const segments = changes.field('segments', 'select', 'Segment ids of a pair', { id: 'attribution-segments',
-        options: [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']] });
-      host.append(h('div.fields', causal.node, segments.node, restore), changed.host, chart.host);
-      return async () => {
-        const answer = await panel.ask('intervention', { ...target.question(), ablated: heads(),
-          causal: changes.values.causal !== '', segments: changes.values.segments });
-        if (!answer) return;
-        changed.show(answer.facts);
-        chart.show(answer.chart);
-      };
+      const segments = changes.field('segments', 'select', 'Segment ids of a pair',
+        { options: [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']] });
+      host.append(h('div.fields', causal.node, segments.node, restore), facts.host, chart.host);
+      return () => panel.showParts({ facts, chart }, panel.ask('intervention', { ...target.question(),
+        ablated: heads(), causal: changes.values.causal !== '', segments: changes.values.segments }));
     }),
   ];
   function redrawFolds() { folds.forEach((fold) => fold.redraw()); }

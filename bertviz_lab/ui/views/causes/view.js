@@ -23,25 +23,23 @@ export function mount(panel) {
   let tokens = []; // that can be changed, as Python last said
   let picked = null; // the cell that somebody clicked, and the question that it belongs to
 
-  const corruption = settings.field('corruption', 'select', 'Corrupt by', { id: 'causes-corruption',
-    options: CORRUPTIONS });
-  const changed = settings.field('changed', 'select', 'Token to change', { id: 'causes-changed' });
-  const replacement = settings.field('replacement', 'text', 'Replace by', { id: 'causes-replacement',
-    placeholder: 'the model’s proposal' });
-  const direction = settings.field('direction', 'select', 'Direction', { id: 'causes-direction', options: DIRECTIONS });
-  const component = look.field('component', 'select', 'Patch', { id: 'causes-component', options: COMPONENTS });
-  const facts = panel.drawing('facts', 'Clean and corrupted text', { id: 'causes-facts' });
-  const map = panel.drawing('chart', 'Effect of each patch', { id: 'causes-map', events: { item_select: pick } });
-  const cell = panel.drawing('chart', 'Prediction with a patch', { id: 'causes-cell' });
+  const corruption = settings.field('corruption', 'select', 'Corrupt by', { options: CORRUPTIONS });
+  const changed = settings.field('changed', 'select', 'Token to change');
+  const replacement = settings.field('replacement', 'text', 'Replace by', { placeholder: 'the model’s proposal' });
+  const direction = settings.field('direction', 'select', 'Direction', { options: DIRECTIONS });
+  const component = look.field('component', 'select', 'Patch', { options: COMPONENTS });
+  const { cell, ...parts } = panel.drawings({ facts: ['facts', 'Clean and corrupted text'],
+    map: ['chart', 'Effect of each patch', { events: { item_select: pick } }],
+    cell: ['chart', 'Prediction with a patch'] });
   cell.host.hidden = true;
   const choices = h('div.fields', corruption.node, changed.node, replacement.node, direction.node, component.node);
 
-  const main = panel.part([...target.nodes, choices, facts.host, map.host, cell.host], async () => {
+  const main = panel.part([...target.nodes, choices, parts.facts.host, parts.map.host, cell.host], async () => {
     const isText = settings.values.corruption === 'text';
     changed.node.hidden = isText;
     replacement.node.hidden = !['word', 'text'].includes(settings.values.corruption);
     setText(replacement.node.querySelector('.name'), isText ? 'Corrupted text A' : 'Replace by');
-    const answer = await target.show('patching', { facts, map }, () => ({ ...question(), ...look.values }));
+    const answer = await target.show('patching', parts, () => ({ ...question(), ...look.values }));
     cell.host.hidden = picked?.asked !== asked();
     if (!answer?.tokens) return;
     tokens = answer.tokens.map(([place]) => String(place));
@@ -52,21 +50,16 @@ export function mount(panel) {
       ['chart', 'Components of the logit', { id: 'causes-components' }], 'decomposition',
       { more: () => question() }),
     panel.fold('flow', 'Information flow: which tokens reach the prediction', (host) => {
-      const method = methods.field('method', 'select', 'Method', { id: 'causes-method', options: METHODS });
-      const all = panel.drawing('tokens', 'Contribution of each token', { id: 'causes-flow-methods', linked: true });
+      const method = methods.field('method', 'select', 'Method', { options: METHODS });
       const threshold = methods.field('threshold', 'select', 'Leave out edges under',
-        { id: 'causes-threshold', options: THRESHOLDS.map((share) => [share, percent(share, 0)]) });
-      const graph = panel.drawing('chart', 'Paths through the layers', { id: 'causes-flow-graph' });
-      const layers = panel.drawing('tokens', 'Contributions by layer', { id: 'causes-flow-layers', linked: true });
+        { options: THRESHOLDS.map((share) => [share, percent(share, 0)]) });
+      const drawing = (kind, label, id) => panel.drawing(kind, label, { id, linked: kind === 'tokens' });
+      const all = drawing('tokens', 'Contribution of each token', 'causes-flow-methods');
+      const graph = drawing('chart', 'Paths through the layers', 'causes-flow-graph');
+      const layers = drawing('tokens', 'Contributions by layer', 'causes-flow-layers');
       host.append(all.host, h('div.fields', method.node, threshold.node), graph.host, layers.host);
-      return async () => {
-        const { method: name, threshold: least } = methods.values;
-        const answer = await panel.ask('flow', { ...question(), method: name, threshold: Number(least) });
-        if (!answer) return;
-        graph.show(answer.graph);
-        all.show(answer.methods);
-        layers.show(answer.layers);
-      };
+      return () => panel.showParts({ graph, methods: all, layers }, panel.ask('flow', { ...question(),
+        method: methods.values.method, threshold: Number(methods.values.threshold) }));
     }),
     panel.foldOf('findings', 'Findings report: five sentences, each with its picture',
       ['findings', 'Findings', { id: 'causes-report', events: { open: (to) => page.open(to) } }], 'findings',

@@ -61,8 +61,8 @@ export function mount(panel) {
 
   const asked = panel.fold('ask', 'Same input for all models', (host) => {
     const texts = panel.settings({ text_a: '', text_b: '' }, () => {});
-    const textA = texts.field('text_a', 'text', 'Sentence with [MASK]', { id: 'compare-text' });
-    const textB = texts.field('text_b', 'text', 'Sentence B (optional)', { id: 'compare-b' });
+    const textA = texts.field('text_a', 'text', 'Sentence with [MASK]');
+    const textB = texts.field('text_b', 'text', 'Sentence B (optional)');
     const predictions = chart('Predictions of each model', 'compare-fills');
     const nsp = chart('Does B follow A? (NSP)', 'compare-follows');
     const attention = panel.drawing('heads', 'All heads of each model', { id: 'compare-heads' });

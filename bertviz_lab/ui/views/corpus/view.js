@@ -21,20 +21,16 @@ export function mount(panel) {
   let each = 1; // heads in a layer
   let next = 'query'; // what the next click on a token names
 
-  const corpus = settings.field('corpus', 'select', 'Corpus', { id: 'corpus-corpus' });
-  const extent = settings.field('extent', 'select', 'Texts', { id: 'corpus-extent', options: EXTENTS });
+  const corpus = settings.field('corpus', 'select', 'Corpus');
+  const extent = settings.field('extent', 'select', 'Texts', { options: EXTENTS });
   const files = makeFiles({ id: 'corpus-file', label: 'A text, or a table of texts', multiple: false,
     onChange: (early) => early || redraw() });
-  const [x, y] = ['x', 'y'].map((name) =>
-    axes.field(name, 'select', `${name}-axis`, { id: `corpus-${name}`, options: CORPUS_METRICS }));
-  const facts = panel.drawing('facts', 'Indexed corpus', { id: 'corpus-facts' });
-  const map = panel.drawing('chart', 'All heads by two metrics', { id: 'corpus-map',
-    events: { item_select: ({ index }) => choose(Math.floor(index / each), index % each) } });
-  const role = panel.drawing('facts', 'The chosen head', { id: 'corpus-role' });
-  const profile = panel.drawing('chart', 'Mean weight by distance', { id: 'corpus-profile' });
-  const examples = panel.drawing('contexts', 'Where the head attends', { id: 'corpus-examples',
-    events: { context_select: explore } });
-  const parts = { facts, map, role, profile, examples };
+  const [x, y] = ['x', 'y'].map((name) => axes.field(name, 'select', `${name}-axis`, { options: CORPUS_METRICS }));
+  const parts = panel.drawings({ facts: ['facts', 'Indexed corpus'],
+    map: ['chart', 'All heads by two metrics',
+      { events: { item_select: ({ index }) => choose(Math.floor(index / each), index % each) } }],
+    role: ['facts', 'The chosen head'], profile: ['chart', 'Mean weight by distance'],
+    examples: ['contexts', 'Where the head attends', { events: { context_select: explore } }] });
 
   extent.node.hidden = page.start.published; // its corpora are indexed already
   const main = panel.part([h('div.fields', corpus.node, extent.node, x.node, y.node), files.node,
@@ -43,51 +39,44 @@ export function mount(panel) {
     if (!corpora) return;
     setOptions(corpus.input, corpora, settings.values.corpus || corpora[0][0]);
     files.node.hidden = settings.values.corpus !== OWN_FILE;
-    if (!map.payload || map.payload.message) map.say('Indexing the corpus …');
+    if (!parts.map.payload) parts.facts.say('Indexing the corpus …');
     const [layer, head] = chosen;
-    const answer = await panel.ask('heads', { ...question(), ...axes.values, layer, head })
-      .catch(({ message }) => ({ map: { message } }));
+    const answer = await panel.showParts(parts,
+      panel.ask('heads', { ...question(), ...axes.values, layer, head }));
     if (!answer) return;
     each = answer.heads ?? each;
     if (layer === null && answer.chosen) {
       chosen = answer.chosen;
       folds[2].redraw();
     }
-    Object.entries(parts).forEach(([name, part]) => part.showIfAny(answer[name]));
   });
 
   const folds = [
     panel.fold('pairs', 'Which heads link two tokens? Search by an example', (host) => {
       const [query, key] = [['query', 'Attending token'], ['key', 'Token attended to']].map(([name, label]) =>
-        asked.field(name, 'select', label, { id: `corpus-${name}` }));
+        asked.field(name, 'select', label));
       const linking = panel.drawing('chart', 'Heads that link such tokens', { id: 'corpus-found',
         events: { item_select: ({ row, column }) => choose(row, column) } });
       host.append(h('p.quiet.small', 'Click two tokens of the text above, the attending one first, or choose them '
         + 'here. A click on a head shows where else it attends.'), h('div.fields', query.node, key.node), linking.host);
       return async () => {
         linking.say('Searching the corpus …');
-        const answer = await panel.ask('pairs', { ...question(), query: place('query'), key: place('key') })
-          .catch(({ message }) => ({ map: { message } }));
-        if (!answer) return;
-        if (answer.tokens) {
-          setOptions(query.input, answer.tokens, answer.query);
-          setOptions(key.input, answer.tokens, answer.key);
-        }
-        linking.show(answer.map);
+        const answer = await panel.showParts({ map: linking },
+          panel.ask('pairs', { ...question(), query: place('query'), key: place('key') }));
+        if (!answer?.tokens) return;
+        setOptions(query.input, answer.tokens, answer.query);
+        setOptions(key.input, answer.tokens, answer.key);
       };
     }),
     panel.fold('neurons', 'Which feed-forward neurons fire at a token?', (host) => {
-      const neuron = asked.field('neuron', 'text', 'Neuron', { id: 'corpus-neuron', placeholder: 'layer.number' });
-      const drawings = ['firing', 'examples', 'promoted'].map((name) => [name, panel.drawing(
-        name === 'promoted' ? 'chart' : 'contexts', `Neurons: ${name}`, { id: `corpus-neuron-${name}`, events: {
-          context_select: name === 'firing' ? (pick) => asked.change({ neuron: pick }) : explore } })]);
-      host.append(...drawings.flatMap(([name, { host: node }]) =>
-        (name === 'examples' ? [h('div.fields', neuron.node), node] : [node])));
-      return async () => {
-        const answer = await panel.ask('neurons',
-          { ...question(), position: page.selected, neuron: asked.values.neuron });
-        if (answer) drawings.forEach(([name, drawing]) => drawing.showIfAny(answer[name]));
-      };
+      const neuron = asked.field('neuron', 'text', 'Neuron', { placeholder: 'layer.number' });
+      const drawing = (name, kind, context_select) =>
+        panel.drawing(kind, `Neurons: ${name}`, { id: `corpus-neuron-${name}`, events: { context_select } });
+      const firing = drawing('firing', 'contexts', (pick) => asked.change({ neuron: pick }));
+      const [texts, promoted] = [drawing('examples', 'contexts', explore), drawing('promoted', 'chart')];
+      host.append(firing.host, h('div.fields', neuron.node), texts.host, promoted.host);
+      return () => panel.showParts({ firing, examples: texts, promoted },
+        panel.ask('neurons', { ...question(), position: page.selected, neuron: asked.values.neuron }));
     }),
     panel.fold('training', 'Over training: when did the head become what it is?', (host) => {
       const lines = panel.drawing('chart', 'The head over training', { id: 'corpus-training-lines' });

@@ -33,18 +33,15 @@ export function mount(panel) {
     fields: () => [word.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' })],
   });
   const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
-    const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
+    const similar = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });
     const path = panel.drawing('chart', 'Trajectory through the layers', { id: 'contexts-path' });
     const common = shared.field('common', 'text', 'Word in both texts', { id: 'contexts-word' });
     const texts = h('p.quiet', { id: 'contexts-texts' });
-    host.append(h('div.fields', common.node), texts, lines.host, path.host);
+    host.append(h('div.fields', common.node), texts, similar.host, path.host);
     return async () => {
-      const answer = await panel.ask('contexts', { word: shared.values.common })
-        .catch(({ message }) => ({ similarity: { message } }));
-      if (!answer) return;
-      lines.show(answer.similarity);
-      path.showIfAny(answer.path);
-      if (!answer.path) return;
+      const answer = await panel.showParts({ similarity: similar, path },
+        panel.ask('contexts', { word: shared.values.common }));
+      if (!answer?.path) return;
       common.input.placeholder = answer.word;
       texts.replaceChildren('A: ', answer.text_a, h('br'), 'B: ', answer.text_b,
         page.input.text_b.trim() ? '' : ' (an example: type text B for a comparison of your own)');

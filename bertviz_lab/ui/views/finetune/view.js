@@ -72,11 +72,9 @@ export async function mount(panel) {
     } }, words))));
 
   async function check() {
-    const answer = await panel.ask('check', sent()).catch(({ message }) => ({ preview: { message } }));
-    if (answer === undefined) return;
-    preview.show(answer.preview);
+    const answer = await panel.showParts({ preview, facts }, panel.ask('check', sent()));
+    if (!answer) return;
     confirm.replaceChildren(...(answer.confirm ?? []).map(drawQuestion));
-    facts.show(answer.facts ?? null);
     const unread = { message: 'These are shown once the data set has been read.' };
     for (const [name, chart] of Object.entries(charts)) chart.show(answer.charts?.[name] ?? unread);
     for (const [name, columns] of Object.entries(answer.columns ?? {})) fields.get(name).setOptions(columns);

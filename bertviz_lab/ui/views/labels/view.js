@@ -1,7 +1,7 @@
 // Label check: doubted labels, decided with keys or buttons, the dataset map, and texts that occur twice.
 
-import { elements, h } from 'lab/client/dom.js';
-import { decodeBase64, saveBlob } from 'lab/client/saving.js';
+import { elements, h, whileBusy } from 'lab/client/dom.js';
+import { saveBlob } from 'lab/client/saving.js';
 
 export function mount(panel) {
   const { page } = panel;
@@ -16,6 +16,7 @@ export function mount(panel) {
   const compared = panel.drawing('chart', 'Trained again', { id: id('compared') });
   const [progress, said] = elements('p.quiet.small', 'p.small');
   said.setAttribute('role', 'status');
+  const say = (words) => { said.textContent = words; };
   const names = h('datalist', { id: id('names') });
   const other = h('input', { type: 'text', id: id('other'), list: names.id, autocomplete: 'off',
     'aria-label': 'Other label', placeholder: 'other label',
@@ -34,9 +35,9 @@ export function mount(panel) {
   const { accept, keep, drop, label, undo: back } = buttons;
   const tools = h('div.tools.line', { role: 'toolbar', 'aria-label': 'Decide about the chosen example' }, accept, keep,
     drop, label, other, names, back, all);
-  const download = h('button.action', { id: id('download'), onclick: () => busy(download, save) },
+  const download = h('button.action', { id: id('download'), onclick: () => act(download, save) },
     'Download the corrected file');
-  const again = h('button.action', { id: id('again'), onclick: () => busy(again, train) },
+  const again = h('button.action', { id: id('again'), onclick: () => act(again, train) },
     'Train again with the corrections');
   const content = h('div', facts.host, tools, list.host, progress, h('div.line', download, again), said, compared.host);
   content.hidden = true;
@@ -94,7 +95,7 @@ export function mount(panel) {
 
   function send(question, more) {
     turn = turn.then(async () => mark(await panel.ask(question, ofRun(more))))
-      .catch((error) => { said.textContent = error.message; });
+      .catch(({ message }) => say(message));
     return turn;
   }
 
@@ -105,7 +106,7 @@ export function mount(panel) {
     send('decide', { place: index, action, label: action === 'label' ? other.value.trim() : '' });
     other.value = '';
     const [, words] = Object.values(KEYS).find(([name]) => name === action);
-    said.textContent = `${words}: ${texts[0].slice(0, 60)}`;
+    say(`${words}: ${texts[0].slice(0, 60)}`);
     item.focus();
     for (const key of ['ArrowDown', 'Enter']) { // on to the next one, which is chosen
       document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
@@ -114,7 +115,7 @@ export function mount(panel) {
 
   async function undo() {
     await send('undo');
-    said.textContent = 'The last decision was taken back.';
+    say('The last decision was taken back.');
   }
 
   function mark(answer) {
@@ -130,20 +131,15 @@ export function mount(panel) {
 
   // ---- what comes of them
 
-  async function busy(button, act) {
-    button.disabled = true;
-    said.textContent = '';
-    try {
-      said.textContent = await turn.then(act);
-    } catch (error) {
-      said.textContent = error.message;
-    }
-    button.disabled = !state.changed;
+  async function act(button, what) {
+    say('');
+    await whileBusy(button, () => turn.then(what).then(say), say);
+    tell(state);
   }
 
   async function save() {
     const files = await panel.ask('corrected', ofRun());
-    for (const { name, base64 } of files) saveBlob(name, new Blob([decodeBase64(base64)]));
+    for (const { name, base64 } of files) saveBlob(name, new Blob([Uint8Array.fromBase64(base64)]));
     return files.map(({ name, note }) => `${name} was saved. ${note}`).join(' ');
   }
 

@@ -1,6 +1,6 @@
 // Layers: how a prediction comes about from layer to layer, how large the vectors become, and what they hold.
 
-import { h } from 'lab/client/dom.js';
+import { h, whileBusy } from 'lab/client/dom.js';
 import { addProbes } from 'lab/views/layers/probes.js';
 
 const LENSES = [['logit', 'logit lens'], ['tuned', 'tuned lens']];
@@ -25,21 +25,14 @@ export function mount(panel) {
       await panel.show(chart, 'lens', asked);
       return;
     }
-    const answer = await panel.ask('tuned', asked).catch(({ message }) => ({ lens: { message } }));
-    if (!answer || lensSettings.values.lens !== 'tuned') return;
-    offer.hidden = Boolean(answer.lens);
-    chart.showIfAny(answer.lens);
-    fit.showIfAny(answer.fit);
+    const answer = await panel.showParts({ lens: chart, fit }, panel.ask('tuned', asked)
+      .then((known) => (lensSettings.values.lens === 'tuned' ? known : undefined)));
+    if (answer) offer.hidden = Boolean(answer.lens);
   });
 
   async function fitLens() {
-    fitButton.disabled = true;
-    fit.host.hidden = false;
-    fit.say('Fitting …');
-    const failed = await panel.ask('fit_lens').then(() => null, ({ message }) => message);
-    fitButton.disabled = false;
-    if (failed) fit.say(failed);
-    else lens.redraw();
+    fit.showIfAny({ message: 'Fitting …' });
+    await whileBusy(fitButton, () => panel.ask('fit_lens').then(lens.redraw), fit.say);
   }
 
   const norms = panel.drawing('chart', 'Norms by layer', { id: 'norms-by-layer' });

@@ -1,6 +1,6 @@
 // Publish: a model as a web page that needs no server, to download or to send to the hub. Explore and Runs show it.
 
-import { h, makeField } from 'lab/client/dom.js';
+import { h, makeField, whileBusy } from 'lab/client/dom.js';
 import { page } from 'lab/client/page.js';
 import { makeDrawing } from 'lab/client/panel.js';
 
@@ -46,13 +46,10 @@ export function makePublisher(prefix) {
     hub.hidden = !about?.hub;
   }
 
-  /** Ask something that takes a minute, while `button` is disabled; resolves to its answer, null where it failed. */
-  async function wait(button, question, more, say) {
-    button.disabled = true;
+  /** Ask something that takes a minute, while `button` is disabled; resolves to its answer. */
+  function wait(button, question, more, say) {
     say('Publishing takes about a minute.');
-    const answer = await ask(question, more).catch(({ message }) => say(message));
-    button.disabled = false;
-    return answer ?? null;
+    return whileBusy(button, () => ask(question, more), say);
   }
 
   async function download() {

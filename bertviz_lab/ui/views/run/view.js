@@ -1,7 +1,7 @@
 // Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that
 // was chosen there; a tab that trains shows the newest of its kind (`mountProgress` in client/main.js).
 
-import { elements, h, makeTabs, setText } from 'lab/client/dom.js';
+import { elements, h, makeTabs, setText, whileBusy } from 'lab/client/dom.js';
 import { ACTIVE, dateTime } from 'lab/client/format.js';
 import { saveText } from 'lab/client/saving.js';
 
@@ -22,6 +22,7 @@ export function mount(panel) {
 
   const [name, status, tags, note] = elements('h3.name', 'span.status', 'span.tags', 'p.quiet.note');
   const said = h('p.said.small', { role: 'status', id: id('message') });
+  const say = (words) => { said.textContent = words; };
   const ofRun = (more = {}) => ({ run_id: run.id, ...more });
   const show = (view, setting) => page.open({ space: 'runs', settings: { [setting]: run.id }, show: view });
   const openInExplore = () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' });
@@ -139,30 +140,26 @@ export function mount(panel) {
   async function change(action) {
     if (action === 'stop') markStopping(run.id);
     try {
-      said.textContent = await page.change('runs', 'change', { action, run_id: run.id });
+      say(await page.change('runs', 'change', { action, run_id: run.id }));
       if (action === 'resume') page.emit('follow', run.id);
       if (action === 'stop') return;
       drawnCurves = '';
       main.redraw();
     } catch (error) {
       markStopping('');
-      said.textContent = error.message;
+      say(error.message);
     }
   }
 
   /** Save its curves, results, predictions and settings as one HTML file, which takes some seconds. */
   async function saveReport({ target }) {
     const { id: run_id, name: of } = run;
-    target.disabled = true;
-    said.textContent = 'The page of this run is being written …';
-    try {
-      const html = await page.ask('publish', 'report', { run_id }, `${panel.prefix} report`);
-      saveText(`${of}.html`, 'text/html', html);
-      said.textContent = `${of}.html is among your downloads. It opens in any browser, without a network.`;
-    } catch (error) {
-      said.textContent = error.message;
-    }
-    target.disabled = false;
+    say('The page of this run is being written …');
+    const report = () => page.ask('publish', 'report', { run_id }, id('report'));
+    const html = await whileBusy(target, report, say);
+    if (!html) return;
+    saveText(`${of}.html`, 'text/html', html);
+    say(`${of}.html is among your downloads. It opens in any browser, without a network.`);
   }
 
   function statusChanged({ status: to, first }) {
