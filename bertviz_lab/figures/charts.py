@@ -56,7 +56,7 @@ def matrix_payload(
 class BarsOptions(Captions, total=False):
     """How bars are drawn."""
 
-    number_format: str  # of their labels: ".3g", or such as ".1%", ".2f", "+.2f"
+    number_format: str  # of their labels: such as ".1%", ".2f", "+.2f"
     missing: str  # the label where there is no value
     texts: Sequence[Sequence[str]]  # labels in the place of the values, a list for each series
     peak: float  # the value of a full bar: by default 100% for percentages and else the largest value

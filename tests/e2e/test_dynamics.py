@@ -60,11 +60,11 @@ def ask(page: Page, a: str, b: str = "", words: str = "") -> Locator:
 
 
 def step_of(view: Locator) -> int:
-    return int(view.locator("div[data-took]").get_attribute("data-step") or -1)
+    return int(view.locator("div[data-step]").get_attribute("data-step") or -1)
 
 
 def at_step(view: Locator, step: int) -> None:
-    expect(view.locator("div[data-took]")).to_have_attribute("data-step", str(step))
+    expect(view.locator("div[data-step]")).to_have_attribute("data-step", str(step))
 
 
 def guesses(view: Locator) -> list[str]:

@@ -5,8 +5,7 @@ export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%
 export const whole = (number) => Math.round(number).toLocaleString('en-US');
 
 /** A large number in few digits, such as 1.25M. */
-export const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M` : value >= 1e3
-  ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
+export const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }).format;
 
 export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 

@@ -204,7 +204,7 @@ def test_snapshots_stand_at_even_distances_and_steps_between_them_by_their_logar
     assert axis["tickvals"] == [0, 1, 2, 3]
     assert lines_of((7,), ())[0]["range"] == [0, 1]
     ticks, _ = lines_of((0, 500, 1500, 20_000, 2_500_000), ())
-    assert ticks["ticktext"] == ["0", "500", "1.5k", "20k", "2.5M"]
+    assert ticks["ticktext"] == ["0", "500", "1.5K", "20K", "2.5M"]
 
 
 def test_the_loss_chart_has_a_line_for_each_kind_and_the_baseline():

@@ -4,8 +4,16 @@ import { compact, shareDone } from 'lab/client/format.js';
 
 const [MOST_LENGTH, MOST_TEXT] = [3, Math.sqrt(10)]; // times as long, or as short, a run and its text may be
 const SAME_LENGTH = 1.5; // times as far off in length as the nearest: a longer run is elsewhere at the same tokens
-const twoDigits = (loss) => loss.toFixed(2);
 const PLACES = { mlm_loss: 1, nsp_loss: 2 }; // of a loss in a point; the first number is the tokens seen
+const twoDigits = (loss) => loss.toFixed(2);
+
+/** What lies between points, [[x, y], ...], at an x of the first point or behind; null beyond the last. */
+function between(points, at) {
+  const next = points.findIndex(([x]) => x >= at);
+  if (next < 0) return null;
+  const [[x, y], [end, last]] = [points[Math.max(0, next - 1)], points[next]];
+  return y + ((at - x) / (end - x || 1)) * (last - y);
+}
 
 /** The references of a log: [{text, differs ..., curves: {mlm_loss: [[tokens, loss] ...], nsp_loss}}], those with the
  * fewest other settings; null where a run has none or is not known yet. MLM losses are compared as multiples of the
@@ -32,14 +40,9 @@ export function referencesOf(log, { references }) {
 /** Their traces in a panel, by what is along its x-axis, and not far beyond the run's own end. */
 export function referenceTraces(panel, log, references, axis, scaled) {
   const { steps, last } = log;
-  const placeOf = (tokens) => { // the steps and seconds of this run at the same number of tokens
-    if (axis === 'tokens') return tokens;
-    const next = steps.findIndex((row) => row.tokens >= tokens);
-    if (next < 0) return (last[axis] * tokens) / last.tokens;
-    const [before, after] = [steps[next - 1] ?? { tokens: 0, [axis]: 0 }, steps[next]];
-    const part = (tokens - before.tokens) / (after.tokens - before.tokens || 1);
-    return before[axis] + part * (after[axis] - before[axis]);
-  };
+  const places = [[0, 0], ...steps.map((row) => [row.tokens, row[axis]])];
+  // The steps, or seconds, of this run at the same number of tokens.
+  const placeOf = (tokens) => between(places, tokens) ?? (last[axis] * tokens) / last.tokens;
   return (references ?? []).flatMap(({ curves }) => panel.series.filter(({ field }) => curves[field])
     .map(({ field }) => {
       const points = curves[field].filter(([tokens]) => tokens <= 1.15 * last.tokens);
@@ -54,13 +57,8 @@ export function referenceWords(log, references, size) {
   if (!references) return '';
   if (!references.length) return `No reference run of this size: none of ${size} is kept on a text of this length, `
     + 'trained about as long.';
-  const at = (points, tokens) => {
-    const next = points.findIndex(([seen]) => seen >= tokens);
-    if (next < 0 || (next === 0 && points[0][0] > tokens)) return null;
-    const [before, after] = [points[Math.max(0, next - 1)], points[next]];
-    return before[1] + ((tokens - before[0]) / (after[0] - before[0] || 1)) * (after[1] - before[1]);
-  };
-  const lossesAt = (tokens) => references.map(({ curves }) => at(curves.mlm_loss, tokens)).filter(Number.isFinite);
+  const lossesAt = (tokens) => references.filter(({ curves: { mlm_loss: [[first]] } }) => first <= tokens)
+    .map(({ curves }) => between(curves.mlm_loss, tokens)).filter(Number.isFinite);
   const row = log.evals.findLast(({ mlm_loss: loss, tokens }) => Number.isFinite(loss) && lossesAt(tokens).length);
   if (!row) return '';
   const losses = lossesAt(row.tokens);

@@ -69,9 +69,9 @@ export function shapeOf(model, letters) {
 }
 
 /** The layers that a stack of many shows, null in place of those that are left out. */
-export function shownLayers({ layers }, chosen, most = 12) {
+export function shownLayers({ layers }, chosen) {
   const all = range(layers);
-  if (layers <= most) return all;
+  if (layers <= 12) return all;
   const kept = new Set([0, 1, 2, chosen - 1, chosen, chosen + 1, layers - 2, layers - 1]);
   return all.filter((at) => kept.has(at) || kept.has(at - 1)).map((at) => (kept.has(at) ? at : null));
 }

@@ -13,7 +13,7 @@ const LONGEST_NAME = 34; // characters of a name on an axis; the tooltip has all
 const LINE = 30; // characters of a line of a row's name, which has two: a phone has room for the row as well
 const [ROW, TWO_LINES, HEAD] = [26, 32, 30]; // pixels
 const MOST_LABELS = 40; // a person cannot read more, and a browser is slow to draw them
-const HYPHEN = /(?<=[\p{L}\p{N}_][\p{L}_]-)(?=[\p{L}\p{N}_]+[\p{L}_])/u;
+const LINES = new RegExp(`\\S.{0,${LINE - 1}}(?:(?=\\s|$)|(?<=\\p{L}-)(?=\\p{L}))|\\S{${LINE}}`, 'gu');
 
 const SHARES = [-0.03, 1.03]; // of an axis from 0 to 1
 
@@ -27,25 +27,9 @@ const shortName = (name) =>
 
 /** A name in up to two lines, broken at spaces and after hyphens. */
 function linesOf(name) {
-  if (size(name) <= LINE) return [name];
-  const chunks = name.split(/\s+/).filter(Boolean)
-    .flatMap((word) => word.split(HYPHEN).map((part, place) => [place ? '' : ' ', part]));
-  const lines = [[]];
-  const written = (line) => line.map(([before, part], place) => (place ? before : '') + part).join('');
-  while (chunks.length) {
-    const [[before, part]] = chunks;
-    const room = LINE - size(`${written(lines.at(-1))}${lines.at(-1).length ? before : ''}`);
-    if (size(part) <= room) lines.at(-1).push(chunks.shift());
-    else if (size(part) > LINE && room > 0) { // too long for any line: it fills this one
-      lines.at(-1).push([before, [...part].slice(0, room).join('')]);
-      chunks[0] = ['', [...part].slice(room).join('')];
-      lines.push([]);
-    } else lines.push([]);
-  }
-  if (lines.length <= 2) return lines.map(written);
-  while (lines[1].length && size(`${written(lines[1])}…`) > LINE) lines[1].pop();
-  const [first, second] = lines.slice(0, 2).map(written);
-  return second || size(first) === LINE ? [first, `${second}…`] : [`${first}…`];
+  const [first = '', second, third] = name.match(LINES) ?? [];
+  if (!second) return [first];
+  return [first, third ? `${[...second].slice(0, LINE - 1).join('')}…` : second];
 }
 
 const rowHeight = (name) => (linesOf(name).length < 2 ? ROW : TWO_LINES);

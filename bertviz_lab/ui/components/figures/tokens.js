@@ -3,7 +3,7 @@
 
 import { percent, plural, whole } from 'lab/client/format.js';
 import { bars, matrix } from 'lab/components/figures/charts.js';
-import { general, joined, range, sum } from 'lab/components/figures/numbers.js';
+import { joined, range, sum } from 'lab/components/figures/numbers.js';
 import { MASKS, columnsOf, scoreRow, strip, wordsRow } from 'lab/components/figures/strips.js';
 
 const ROLES = {
@@ -164,7 +164,7 @@ export function masking({ encoding, outcomes, input_tokens: given, mask_probabil
     candidates, mask_probability: rate, shares, counts,
     table: { title: 'This draw and the expected counts', header: ['outcome', 'tokens', 'expected', 'rule'],
       rows: counts.map(({ name, observed, expected: many, rule }) =>
-        [name, observed, general(Number(many.toFixed(1)), 6), rule]) },
+        [name, observed, Number(many.toFixed(1)), rule]) },
   });
 }
 

@@ -1,7 +1,7 @@
 // The sentence with its blanks, and for each blank the likeliest tokens as bars.
 
 import { barRow, h, payloadView } from 'lab/client/dom.js';
-import { percent, plural, short, whole } from 'lab/client/format.js';
+import { percent, plural, readable, short, whole } from 'lab/client/format.js';
 import { pictureOf, saveDrawing } from 'lab/client/saving.js';
 
 export default payloadView('Type a text with [MASK] in it.',
@@ -70,8 +70,7 @@ export default payloadView('Type a text with [MASK] in it.',
   function drawHole(position) {
     const candidate = filled.get(position);
     const name = named('masked token', 'masked token', blanks.get(position));
-    // As it reads inside a sentence: the marks of WordPiece and of byte-level BPE are for the tokenizer.
-    const text = candidate ? candidate.token.replace(/^##/, '').replace(/^[Ġ▁]/u, '') : name;
+    const text = candidate ? readable(candidate.token) : name;
     return h(candidate ? 'button.hole.full.tinted' : 'button.hole', { 'data-position': position,
       'aria-label': candidate ? `${name}, filled with ${text}` : name, title: 'Unmask this word',
       onclick: () => events.toggle_mask?.({ position, token: '[MASK]', masked: false }) }, text);

@@ -4,7 +4,7 @@
 import { poll } from 'lab/client/ask.js';
 import { onThemeChange } from 'lab/client/colors.js';
 import { elements, h, payloadView } from 'lab/client/dom.js';
-import { duration, whole } from 'lab/client/format.js';
+import { compact, duration, whole } from 'lab/client/format.js';
 import { saveDrawing } from 'lab/client/saving.js';
 import { makeAttention, makeHeads, makeLens, makeLosses, makeMap, makeTimeline } from 'lab/views/dynamics/charts.js';
 import { makePredictions } from 'lab/views/dynamics/predictions.js';
@@ -162,7 +162,6 @@ function scrubber(content, { events, server, savePage }, root) {
   /** Everything that moves with the slider; all of it comes out of what is here. */
   function draw() {
     const frame = shown();
-    const began = performance.now();
     attention.draw(frame); // asks how much room it has, which is quick only as long as nothing else has changed
     content.style.setProperty('--at', current.index); // all cursors
     lossLines.move();
@@ -171,7 +170,6 @@ function scrubber(content, { events, server, savePage }, root) {
     tellStep(frame);
     tellState();
     content.dataset.step = frame.step;
-    content.dataset.took = (performance.now() - began).toFixed(1);
   }
 
   function want() {
@@ -182,8 +180,7 @@ function scrubber(content, { events, server, savePage }, root) {
   function tellStep({ spoken: words }) {
     const step = scene.opening.steps[current.index];
     const [,, seconds, seen] = scene.opening.curve.trained.findLast(([at]) => at <= step) ?? [];
-    const count = seen >= 1e6 ? `${(seen / 1e6).toFixed(1)} million` : whole(seen ?? 0);
-    const facts = step ? ` · ${count} tokens seen · ${duration(seconds)}` : ' · random initialization';
+    const facts = step ? ` · ${compact(seen ?? 0)} tokens seen · ${duration(seconds)}` : ' · random initialization';
     where.replaceChildren(h('b', `Step ${whole(step)}`), seen === undefined && step ? '' : facts);
     const text = `Step ${whole(step)}. ${words}`;
     slider.setAttribute('aria-valuetext', text);

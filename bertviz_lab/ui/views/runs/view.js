@@ -3,12 +3,11 @@
 
 import { pause } from 'lab/client/ask.js';
 import { elements, h, setText, walkWithKeys } from 'lab/client/dom.js';
-import { dateTime, stateWords, whole } from 'lab/client/format.js';
+import { compact, dateTime, stateWords } from 'lab/client/format.js';
 
 export function mount(panel) {
   const { page } = panel;
   const [LIVE, IDLE] = [2000, 10000]; // milliseconds between two looks while something trains, and otherwise
-  const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
   // Heading, the value that a column is sorted by, and how it is written; numbers begin with the largest.
   const COLUMNS = {
     name: ['Name', (row) => row.name.toLowerCase()],
@@ -16,7 +15,7 @@ export function mount(panel) {
       stateWords({ ...row, message: end ? `Kept until ${dateTime(end)}` : queue })],
     task: ['Task', (row) => row.task, ({ task }) => task],
     score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words],
-    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, ({ parameters: n }) => n && size(n)],
+    parameters: ['Parameters', (row) => row.parameters ?? -Infinity, ({ parameters: n }) => n && compact(n)],
     started: ['Started', (row) => row.started ?? -Infinity, ({ started: at }) => at && dateTime(at)],
   };
   const [, ...CELLS] = Object.entries(COLUMNS);
