@@ -43,7 +43,7 @@ _DRAWINGS = ("architecture", "attention", "chart", "contexts", "facts", "fill", 
 _ENGINE = "browser/engine"
 #: The modules of the worker, in the order of their imports, and its libraries.
 WORKER = (
-    "numeric", "tokenizer", "model", "explore", "recorded", "tokens", "predictions", "attention", "task", "targets",
+    "numeric", "tokenizer", "model", "explore", "recorded", "predictions", "tokens", "attention", "task", "targets",
     "attribution", "causes", "layers", "worker",
 )  # fmt: skip
 LIBRARIES = {"runtime": "ort.wasm.bundle.min.js", "tokenizers": "tokenizers.min.js"}

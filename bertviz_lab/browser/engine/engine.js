@@ -25,7 +25,8 @@ export function makeEngine(site, { base, worker, runtime, tokenizers }) {
   }
 
   function start() {
-    if (['WebAssembly', 'DecompressionStream', 'Worker'].some((needed) => !(needed in globalThis))) {
+    const isOld = ['WebAssembly', 'DecompressionStream', 'Worker'].some((needed) => !(needed in globalThis));
+    if (isOld || !Uint8Array.fromBase64) {
       broken = OLD;
       return null;
     }

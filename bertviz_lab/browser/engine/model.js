@@ -19,6 +19,7 @@ function fromHalves(bytes) {
 }
 
 const ENCODINGS = 8;
+const FLOATS = ['attention_mask', 'head_mask', 'noised']; // inputs; the others are integers
 const BYTES_SHOWN = 2 ** 26; // of the results that are kept for what is asked next about the same text
 
 /** Open a model: `load(name)` resolves to the bytes of one of its files, `libraries` to ONNX Runtime Web and that of
@@ -44,7 +45,12 @@ export async function openModel(facts, load, libraries) {
   const encodings = new Map(); // of the last texts: every view asks about the same
   const kept = new Map(); // results by what was asked, the newest last
 
-  const integers = (values) => BigInt64Array.from(values, BigInt);
+  /** Run a session on those of the inputs, {name: [numbers, dims]}, that its graph has. */
+  const compute = (graphs, inputs) => graphs.run(Object.fromEntries(graphs.inputNames.map((name) => {
+    const [numbers, dims] = inputs[name];
+    return [name, FLOATS.includes(name) ? new runtime.Tensor('float32', Float32Array.from(numbers), dims)
+      : new runtime.Tensor('int64', BigInt64Array.from(numbers, BigInt), dims)];
+  })));
 
   /** Encode a text or a pair. Throws an error where there is none, or the model reads single texts. */
   function encode(textA, textB = '') {
@@ -75,15 +81,9 @@ export async function openModel(facts, load, libraries) {
     const heads = new Float32Array(facts.layers * facts.heads_each).fill(1);
     for (const [layer, head] of without) heads[layer * facts.heads_each + head] = 0;
     const places = read.map(([layer, position]) => layer * length + position);
-    const inputs = {
-      input_ids: new runtime.Tensor('int64', integers(ids), [1, length]),
-      token_type_ids: new runtime.Tensor('int64', integers(types), [1, length]),
-      attention_mask: new runtime.Tensor('float32', attended, [1, length, length]),
-      head_mask: new runtime.Tensor('float32', heads, [facts.layers, facts.heads_each]),
-      rows: new runtime.Tensor('int64', integers(places), [places.length]),
-    };
-    const given = Object.fromEntries(session.inputNames.map((name) => [name, inputs[name]]));
-    const out = await session.run(given);
+    const out = await compute(session, { input_ids: [ids, [1, length]], token_type_ids: [types, [1, length]],
+      attention_mask: [attended, [1, length, length]], head_mask: [heads, [facts.layers, facts.heads_each]],
+      rows: [places, [places.length]] });
     kept.set(key, out);
     let size = 0;
     for (const [old, result] of [...kept].reverse()) {
@@ -93,7 +93,7 @@ export async function openModel(facts, load, libraries) {
     return out;
   }
 
-  /** Run the second graph, which shares the weights, on {name: [numbers, dims]}; resolves as `run` does. */
+  /** Run the second graph, which shares the weights; resolves as `run` does. */
   async function runCauses(inputs) {
     causes ??= Promise.all(['causes', 'weights'].map((kind) => load(facts.files[kind])))
       .then(([bytes, weights]) => createSession(bytes, floats(weights)));
@@ -101,11 +101,7 @@ export async function openModel(facts, load, libraries) {
       causes = null; // it may be asked for again
       throw error;
     });
-    return opened.run(Object.fromEntries(opened.inputNames.map((name) => {
-      const [numbers, dims] = inputs[name];
-      return [name, name === 'noised' ? new runtime.Tensor('float32', Float32Array.from(numbers), dims)
-        : new runtime.Tensor('int64', integers(numbers), dims)];
-    })));
+    return compute(opened, inputs);
   }
 
   /** One vector or row of an output, by its indices before the last dimension. */

@@ -76,7 +76,6 @@ export async function surprisal({ model, progress }, { text_a: a, text_b: b, pos
 // ---- several masked tokens jointly
 
 export async function joint({ model, progress }, { text_a: a, text_b: b }) {
-  model.requireHead('token');
   const { tokenizer } = model;
   const { encoding, positions } = encodeMasked(model, a, b);
   if (positions.length > MOST_MASKS)
@@ -131,7 +130,6 @@ export async function compare({ model, other }, { text_a: a, text_b: b }) {
   const masks = both.map(({ tokenizer }) => tokenizer.special.mask);
   const tables = [];
   for (const one of both) {
-    one.requireHead('token');
     const { encoding, positions } = encodeMasked(one, ...[a, b].map((text) => spelt(text, masks, one)));
     tables.push(await sharesAt(one, encoding, positions));
   }

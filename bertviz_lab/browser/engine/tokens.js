@@ -2,7 +2,8 @@
 // the rule is that of data/pretraining/masking.py, its random numbers are others).
 
 import { lengthWarning } from './explore.js';
-import { largest, randomNumbers, range, softmax, sum, whole } from './numeric.js';
+import { largest, randomNumbers, range, sum, whole } from './numeric.js';
+import { sharesAt } from './predictions.js';
 
 const [MOST_EXPLAINED, MOST_WORDS, MOST_STEPS] = [4000, 60, 40];
 const [EPOCHS, STATIC_SETS] = [6, 3];
@@ -112,16 +113,12 @@ export async function loss({ model }, args) {
   model.requireHead('token');
   const { encoding } = text;
   const { ids, chosen } = drawFor(text);
-  const positions = [];
-  if (chosen.length) {
-    const { token } = await model.run(encoding, { ids, rows: chosen.map((place) => [model.facts.layers, place]) });
-    chosen.forEach((position, row) => {
-      const shares = softmax(model.rowOf(token, row));
-      const probability = shares[encoding.ids[position]];
-      positions.push({ position, loss: -Math.log(Math.max(probability, 1e-38)), probability,
-        guess: model.candidates(shares, 1)[0] });
-    });
-  }
+  const table = chosen.length ? await sharesAt(model, encoding, chosen, { ids }) : [];
+  const positions = chosen.map((position, row) => {
+    const probability = table[row][encoding.ids[position]];
+    return { position, loss: -Math.log(Math.max(probability, 1e-38)), probability,
+      guess: model.candidates(table[row], 1)[0] };
+  });
   return { picture: 'masked_loss', encoding, input_tokens: ids.map(model.tokenizer.token), positions };
 }
 

@@ -26,18 +26,10 @@ const traces = new Map(); // attention that the page may ask further layers of
 const cancelled = new Set(); // tickets
 let turn = Promise.resolve();
 
-function fromBase64(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
-  return bytes;
-}
-
 /** Load a file of the page; resolves to its bytes. */
 async function load(name) {
   const packed = place.packed[name];
-  const file = packed ? new Response(fromBase64(packed))
-    : await fetch(place.base + name).catch(() => null);
+  const file = packed ? new Response(Uint8Array.fromBase64(packed)) : await fetch(place.base + name).catch(() => null);
   if (!file?.ok) throw new Error(`The file ${name} of this page could not be loaded: reload the page.`);
   if (!packed && !name.endsWith('.gz')) return file.arrayBuffer();
   return new Response(file.body.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
