@@ -105,7 +105,7 @@ export function inTurn(draw, place = 0) {
 
 /** The numbers of a chart behind a fold. `read()` returns [header, rows of texts and nodes]. */
 export function makeDataTable(read) {
-  const place = h('div.numbers', { tabindex: '0' });
+  const place = h('div.numbers.box', { tabindex: '0' });
   const node = h('details.table', { ontoggle: fill }, h('summary', 'Data table'), place);
   function fill() {
     if (node.open) place.replaceChildren(makeTable(...read()));

@@ -5,7 +5,7 @@ import { elements, h, payloadView } from 'lab/client/dom.js';
 export default payloadView('Choose a file: its first rows appear here.', (content, { events }) => {
   const [heading, sentence] = elements('p.heading', 'p.quiet');
   const names = h('div.names.line', { role: 'group', 'aria-label': 'Columns of the file' });
-  const rows = h('div.rows.card', { tabindex: '0', role: 'region', 'aria-label': 'First rows' });
+  const rows = h('div.rows.card.box', { tabindex: '0', role: 'region', 'aria-label': 'First rows' });
   content.append(heading, sentence, names, rows);
 
   const chip = (role, words) => h(`span.role.small.role-${role}`, words);

@@ -10,7 +10,7 @@ export default payloadView('No examples yet. They appear after the first evaluat
   let chosen = null; // index of the marked example
 
   const nothing = h('p.empty');
-  const list = h('div.list.card', { role: 'listbox' });
+  const list = h('div.list.card.box', { role: 'listbox' });
   const frame = makeFrame('the examples', { savePage, captionOf, rows: async ({ items }) =>
     rowsOf(await server?.rows?.() ?? items.map(({ row, detail }) => ({ ...row, detail }))) });
   const walk = walkWithKeys(list, { choose });

@@ -10,7 +10,7 @@ export default payloadView('Nothing has been marked yet.', (content, { savePage,
   let letters = []; // the text's code points: offsets count these, not JavaScript's units of 16 bits
   let marks = []; // the spans on show
 
-  const running = h('div.running.card', { role: 'group' });
+  const running = h('div.running.card.box', { role: 'group' });
   const readout = h('p.readout', { 'aria-live': 'polite' });
   const legend = h('div.keys');
   const answers = h('div.answers', { role: 'group', 'aria-label': 'Top answers' });
