@@ -24,15 +24,14 @@ export const page = (() => {
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
 
-  const start = START;
   const hasAddress = location.protocol !== 'about:'; // else it is within another page
   const INPUTS = ['text_a', 'text_b', 'model', 'other'];
   const LONGEST = 2000; // characters of a text in an address that can still be sent
-  const input = Object.fromEntries(INPUTS.map((name) => [name, start.get(name) ?? '']));
-  const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
+  const input = Object.fromEntries(INPUTS.map((name) => [name, START.get(name) ?? '']));
+  const kept = new Map([...START].filter(([name]) => name.includes('.'))); // "view.setting" -> text
   const named = () => ['explore', 'train', 'runs', 'learn']
     .find((name) => name === new URLSearchParams(location.search).get('space')) ?? '';
-  const firstSpace = start.has('lesson') ? 'learn' : named() || 'explore';
+  const firstSpace = START.has('lesson') ? 'learn' : named() || 'explore';
   let space = named();
   let writing = 0;
   let selected = null; // a token, by its position in the input of the model
@@ -41,7 +40,7 @@ export const page = (() => {
     const url = new URL(location.href);
     url.hash = '';
     const texts = INPUTS.map((name) => [name, input[name]]).filter(([, text]) => text && text.length <= LONGEST);
-    const language = start.has('lang') ? [['lang', LANGUAGE]] : [];
+    const language = START.has('lang') ? [['lang', LANGUAGE]] : [];
     url.search = new URLSearchParams([...language, ...(space ? [['space', space]] : []), ...texts, ...kept]);
     return url.href;
   }
@@ -88,9 +87,9 @@ export const page = (() => {
     /** What Python tells the page: the default model, and the run whose first model is awaited. */
     start: { model: '' },
     /** The lesson that the page was opened with: its number. */
-    lesson: start.get('lesson'),
+    lesson: START.get('lesson'),
     /** The place that `open` or the address asked for last, until a workspace has opened the view. */
-    asked: { show: start.get('show'), part: start.get('part') ?? '' },
+    asked: { show: START.get('show'), part: START.get('part') ?? '' },
     /** Ask for a change of runs, whose place no other one takes; then all that lists runs asks again. */
     async change(view, question, args) {
       const answer = await ask(view, question, args, Symbol(question));

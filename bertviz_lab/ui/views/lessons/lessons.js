@@ -154,23 +154,22 @@ export function mountLessons(root) {
     settle([...place.querySelectorAll('.set-up')].find((step) => step.dataset.text === lesson.text) ?? part('h2'));
   });
 
+  function drawItem({ number, title, minutes }) {
+    const done = memory.done.includes(number);
+    const mark = h(`span.mark.small${done ? '.done' : ''}`, { 'aria-hidden': 'true' },
+      done ? '✓' : number === EXAM ? '★' : number);
+    return h('li', h('button', { 'data-number': number || 'exam', title,
+      'aria-current': number === memory.at ? 'step' : null, onclick: () => open(number) },
+    mark, h('span.hush', number ? `${number}. ` : ''), h('span.name.grow', title),
+    h('span.quiet.small.time', `${minutes} min`), h('span.hush', done ? gettext(', done') : '')));
+  }
+
   function drawList() {
-    list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }, at) => {
-      const done = memory.done.includes(number);
-      const heading = hour === lessons[at - 1]?.hour ? []
-        : [h('li.quiet.small', [gettext('First hour'), gettext('Second hour'), gettext('Third hour')][hour - 1])];
-      const mark = h(`span.mark.small${done ? '.done' : ''}`, { 'aria-hidden': 'true' }, done ? '✓' : number);
-      return [...heading, h('li', h('button', { 'data-number': number, title,
-        'aria-current': number === memory.at ? 'step' : null, onclick: () => open(number) }, mark,
-      h('span.hush', `${number}. `), h('span.name.grow', title), h('span.quiet.small.time', `${minutes} min`),
-      h('span.hush', done ? gettext(', done') : '')))];
-    }));
-    if (isThere(EXAM)) {
-      const isHere = memory.at === EXAM ? 'step' : null;
-      list.append(h('li', h('button', { 'data-number': 'exam', 'aria-current': isHere, onclick: () => open(EXAM) },
-        h('span.mark.small', { 'aria-hidden': 'true' }, '★'), h('span.name.grow', gettext('Final exam')),
-        h('span.quiet.small.time', '40 min'))));
-    }
+    const hours = [gettext('First hour'), gettext('Second hour'), gettext('Third hour')];
+    list.replaceChildren(...lessons.flatMap((lesson, at) => [
+      ...(lesson.hour === lessons[at - 1]?.hour ? [] : [h('li.quiet.small', hours[lesson.hour - 1])]),
+      drawItem(lesson)]));
+    if (isThere(EXAM)) list.append(drawItem({ number: EXAM, title: gettext('Final exam'), minutes: 40 }));
     const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
     progress.textContent = count ? gettext('{count} of {total} done', { count, total: lessons.length }) : '';
     leaders.hidden = page.start.workshop || page.start.published;
