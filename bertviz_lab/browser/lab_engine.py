@@ -32,7 +32,7 @@ from bertviz_lab.figures.payload import to_json
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.onnx_export import require_libraries
 from bertviz_lab.training.pretraining.corpus_cache import cache_folder
-from bertviz_lab.ui.guard.logins import is_logged_in
+from bertviz_lab.ui.guard.logins import is_logged_in, only_for
 from bertviz_lab.ui.server.assets import KEPT_FOR_A_YEAR, PageEngine, digest, kept_file
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -123,8 +123,6 @@ class EngineFiles:
         """Return the route of the offer, the engine's modules and libraries, and the files of models."""
 
         async def file(request: Request) -> Response:
-            if not await is_logged_in(request):
-                return PlainTextResponse("Log in first.", status_code=401)
             kind, _, name = request.path_params["name"].partition("/")
             if kind == "offer.json" and not name:
                 body = await run_in_threadpool(self.offer)
@@ -136,7 +134,7 @@ class EngineFiles:
                 return PlainTextResponse("There is no such file.", status_code=404)
             return FileResponse(path, headers=KEPT_FOR_A_YEAR)
 
-        return Route(f"/{_FOLDER}/{{name:path}}", file)
+        return Route(f"/{_FOLDER}/{{name:path}}", only_for(is_logged_in, file))
 
     def _file(self, name: str) -> Path | None:
         """Return the file of a shipped model, KEY/END; None for any other."""

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from bertviz_lab.ui.guard.bodies import Refused
 from bertviz_lab.ui.guard.passwords import hash_password, is_password
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.visitors import network_of
@@ -21,6 +22,8 @@ from bertviz_lab.ui.server.visitors import network_of
 CLIENT_ADDRESS: ContextVar[str] = ContextVar("client address", default="")
 
 LOGIN_MESSAGE = "After a few wrong tries each further one has to wait, longer every time."
+
+Answer = Callable[[Request], Awaitable[Response]]
 
 _FREE = {"pair": 3, "user": 10, "address": 30}  # wrong tries before one has to wait; many may share an address
 _LONGEST_WAIT = 900.0  # seconds
@@ -141,6 +144,17 @@ async def is_logged_in(request: Request) -> bool:
         user = app.auth_dependency(request)
         return (await user if inspect.isawaitable(user) else user) is not None
     return app.auth is None or any(app.tokens.get(request.cookies.get(name)) for name in _session_cookies(app))
+
+
+def only_for(may: Callable[[Request], Awaitable[bool]], answer: Answer, sentence: str = "Log in first.") -> Answer:
+    """Return `answer` for a route, refused with a sentence to those who may not have it."""
+
+    async def checked(request: Request) -> Response:
+        if not await may(request):
+            raise Refused(401, sentence)
+        return await answer(request)
+
+    return checked
 
 
 def logout_route() -> Route:

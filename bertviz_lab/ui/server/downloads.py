@@ -14,11 +14,12 @@ from urllib.parse import quote
 from gradio.utils import get_upload_folder
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.guard.logins import is_logged_in
+from bertviz_lab.ui.guard.bodies import Refused
+from bertviz_lab.ui.guard.logins import is_logged_in, only_for
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -36,33 +37,29 @@ def model_route(state: AppState) -> Route:
     """Return the route `lab-model/NAME.zip`, packed while it is sent: nothing is left on disk."""
 
     async def download(request: Request) -> Response:
-        if not await is_logged_in(request):
-            return PlainTextResponse("Log in first.", status_code=401)
         try:
             name, pieces = await run_in_threadpool(zip_model, state, request.path_params["name"], visitor_of(request))
         except InputError as error:
-            return PlainTextResponse(str(error), status_code=404)
+            raise Refused(404, str(error)) from error
         disposition = f"attachment; filename*=UTF-8''{quote(name)}"
         headers = {"Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
         if request.method == "HEAD":
             pieces.close()
         return StreamingResponse(pieces, headers=headers, media_type="application/zip")
 
-    return Route("/lab-model/{name}.zip", download)
+    return Route("/lab-model/{name}.zip", only_for(is_logged_in, download))
 
 
 def page_route(state: AppState) -> Route:
     """Return the route `lab-page/NAME`: a page that `publish.page` has written, on a local page only."""
 
     async def download(request: Request) -> Response:
-        if not await is_logged_in(request):
-            return PlainTextResponse("Log in first.", status_code=401)
         file = state.pages.file(request.path_params["name"])
         if file is None:
-            return PlainTextResponse("This page is not written yet.", status_code=404)
+            raise Refused(404, "This page is not written yet.")
         return FileResponse(file, headers={"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"})
 
-    return Route("/lab-page/{name}", download)
+    return Route("/lab-page/{name}", only_for(is_logged_in, download))
 
 
 def zip_model(state: AppState, name: str, visitor: Visitor) -> tuple[str, Generator[bytes]]:

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.ui.guard.logins import is_logged_in
+from bertviz_lab.ui.guard.logins import is_logged_in, only_for
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
@@ -34,12 +34,10 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
     questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
 
     async def ask(request: Request) -> Response:
-        if not await is_logged_in(request):
-            return _refusal("Log in first.", 401)
         try:
             return await reply(await request.body(), request)
         except Exception as error:  # An error here must not take down the page.
-            return _refusal(sentence_of(error, shared=state.settings.shared))
+            return _json({"error": sentence_of(error, shared=state.settings.shared)})
 
     async def reply(body: bytes, request: Request) -> Response:
         try:
@@ -76,7 +74,7 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
             return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)
         return _json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
 
-    return Route(f"/{ROUTE}", ask, methods=["POST"])
+    return Route(f"/{ROUTE}", only_for(is_logged_in, ask), methods=["POST"])
 
 
 def to_bytes(body: Mapping[str, Any]) -> bytes:
@@ -90,10 +88,6 @@ def to_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 _NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-
-
-def _refusal(sentence: str, status: int = 200) -> Response:
-    return Response(to_json({"error": sentence}), status, _NOT_KEPT, "application/json")
 
 
 def _json(answer: Any) -> Response:

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.guard.bodies import CountedBody, Refused, announced_length
-from bertviz_lab.ui.guard.logins import is_logged_in
+from bertviz_lab.ui.guard.logins import is_logged_in, only_for
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 
 _SHARE = 4  # of the space: what one address may fill is the whole divided by this
@@ -123,8 +123,6 @@ def upload_route(uploads: UploadStore, most: int) -> Route:
     """Return the route `lab/upload`: one file of `most` bytes in a form; it answers {"token", "name", "bytes"}."""
 
     async def upload(request: Request) -> Response:
-        if not await is_logged_in(request):
-            return JSONResponse({"error": "Log in first."}, 401)
         visitor = visitor_of(request)
         with uploads.space(visitor) as take:
             body = CountedBody(request.receive, most, take)
@@ -138,4 +136,4 @@ def upload_route(uploads: UploadStore, most: int) -> Route:
                 raise body.refused or Refused(400, "Send one file as multipart/form-data.") from error
         return JSONResponse({"token": token, "name": kept.name, "bytes": kept.bytes})
 
-    return Route("/lab/upload", upload, methods=["POST"])
+    return Route("/lab/upload", only_for(is_logged_in, upload), methods=["POST"])

@@ -6,20 +6,21 @@ page without the checks of the machine, and there is no room.
 
 import contextlib
 import html
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.guard.addresses import is_same_origin
-from bertviz_lab.ui.guard.logins import is_logged_in
+from bertviz_lab.ui.guard.bodies import Refused
+from bertviz_lab.ui.guard.logins import Answer, is_logged_in, only_for
 from bertviz_lab.ui.languages import Language, Message, language_of
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import handout_page, measure
@@ -37,8 +38,6 @@ _LONGEST = 4096  # bytes of a browser's report
 _FRESH = {"Cache-Control": "no-store"}
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 _Choice = Annotated[int, Field(ge=0, lt=max(len(lesson.choices) for lesson in LESSONS))]
-
-Answer = Callable[[Request], Awaitable[Response]]
 
 
 class _Report(BaseModel):
@@ -103,22 +102,16 @@ class _Workshop:
         return participants_address(settings, asked) if settings.shared else asked
 
     def for_leader(self, answer: Answer) -> Answer:
-
-        async def answer_leader(request: Request) -> Response:
-            return await answer(request) if await self._may(request) else _refusal("This is for the leader.", 401)
-
-        return answer_leader
+        return only_for(self._is_leader, answer, "This is for the leader.")
 
     def for_visitors(self, answer: Answer) -> Answer:
+        return only_for(self._is_visitor, answer)
 
-        async def answer_visitor(request: Request) -> Response:
-            seen = await is_logged_in(request) or await self._may(request)
-            return await answer(request) if seen else _refusal("Log in first.", 401)
-
-        return answer_visitor
-
-    async def _may(self, request: Request) -> bool:
+    async def _is_leader(self, request: Request) -> bool:
         return self._key.is_leader(request) if self._key is not None else await is_logged_in(request)
+
+    async def _is_visitor(self, request: Request) -> bool:
+        return await is_logged_in(request) or await self._is_leader(request)
 
     async def leader_page(self, request: Request) -> Response:
         """Answer `/leader`, and with `?key=` let the key become a cookie and leave the address."""
@@ -135,20 +128,20 @@ class _Workshop:
             wrong, seconds = say("This is not the leader's key."), max(1, round(wait))
             again = say("Wait {seconds} s before the next try.", seconds=seconds) if wait > 0 else ""
             return _html(pages.key_page(f"{wrong} {again}", say), 429 if wait > 0 else 403)
-        if not await self._may(request):
+        if not await self._is_leader(request):
             return _html(pages.key_page(say("This page is for the leader of the workshop."), say), 401)
         return _html(pages.leader_page(self.state.settings, self.address(request), self.state.room, say))
 
     async def notes(self, request: Request) -> Response:
         number, say = request.path_params["number"], self.say(request)
         if not 1 <= number <= len(LESSONS):
-            return _refusal("There is no such lesson.", 404)
+            raise Refused(404, "There is no such lesson.")
         return await self._computed(request, lambda: pages.notes_of(measure(self.state, LESSONS[number - 1], say)))
 
     async def checks(self, request: Request) -> Response:
         """Return what `doctor` says of this machine, with the page open on it; strangers are told nothing about it."""
         if not pages.is_for_owner(self.state.settings):
-            return _refusal("The checks are for the owner of this machine: run bertviz-lab doctor on it.", 403)
+            raise Refused(403, "The checks are for the owner of this machine: run bertviz-lab doctor on it.")
         runs, port = self.state.settings.runs_dir, request.url.port or 80
         people = max(pages.EXPECTED, len(self.state.room or ()))
 
@@ -176,7 +169,7 @@ class _Workshop:
     async def short_link(self, request: Request) -> Response:
         number = request.path_params["number"]
         if not 1 <= number <= len(LESSONS):
-            return PlainTextResponse("There is no such lesson.", 404)
+            raise Refused(404, "There is no such lesson.")
         return RedirectResponse(self.say(request).address(f"./?lesson={number}"), 303)
 
     async def exam_link(self, request: Request) -> Response:
@@ -206,11 +199,11 @@ class _RoomRoutes:
         try:
             sent = _Act.model_validate_json(await request.body())
         except ValidationError:
-            return _refusal("This page is out of date; reload it.", 422)
+            raise Refused(422, "This page is out of date; reload it.") from None
         room, number = self._room, sent.number or self._room.called
         plan = next((plan for plan in PLANS if plan.minutes == number), None)
         if sent.act in ("call", "reveal") and not 1 <= number <= len(LESSONS):
-            return _refusal("Which lesson?", 422)
+            raise Refused(422, "Which lesson?")
         match sent.act:
             case "call":
                 room.call(number)
@@ -221,7 +214,7 @@ class _RoomRoutes:
             case "start" if plan is not None:
                 room.start(plan)
             case "start":
-                return _refusal("Which plan?", 422)
+                raise Refused(422, "Which plan?")
             case "next":
                 room.move(1)
             case "back":
@@ -236,11 +229,11 @@ class _RoomRoutes:
         """Record where a browser is and what it predicted; return what the leader called and revealed."""
         visitor, body = visitor_of(request), await request.body()
         if not visitor.owner:
-            return _refusal("This browser keeps no cookies; allow them for this page and reload it.", 403)
+            raise Refused(403, "This browser keeps no cookies; allow them for this page and reload it.")
         try:
             sent = _Report.model_validate_json(body if len(body) <= _LONGEST else b"")
         except ValidationError:
-            return _refusal("This page is out of date; reload it.", 422)
+            raise Refused(422, "This page is out of date; reload it.") from None
         guesses = {number: at for number, at in sent.chosen.items() if at < len(LESSONS[number - 1].choices)}
         say = self._workshop.say(request)
         return _json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses, say))
@@ -274,7 +267,3 @@ def _html(page: str, status: int = 200) -> Response:
 
 def _json(body: Mapping[str, Any]) -> Response:
     return Response(to_json(body), 200, _FRESH, "application/json")
-
-
-def _refusal(sentence: str, status: int) -> Response:
-    return PlainTextResponse(sentence, status, _FRESH)

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.guard.bodies import Refused
 from bertviz_lab.ui.server.questions import ROUTE, questions_route
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import COOKIE, Visitor
@@ -193,7 +194,8 @@ def test_a_senseless_request_is_answered_in_one_sentence(session: AppState, sent
 def test_questions_are_for_who_has_logged_in(session: AppState) -> None:
     questions = ask_about(lambda state: 1, session)
     sent = {"ticket": "mine", "view": "toy", "question": "it", "arguments": {}}
-    assert client_of(questions, lambda request: None).post(f"/{ROUTE}", json=sent).status_code == 401
+    with pytest.raises(Refused, match="Log in first"):
+        client_of(questions, lambda request: None).post(f"/{ROUTE}", json=sent)
     assert client_of(questions, lambda request: "me").post(f"/{ROUTE}", json=sent).json() == {"answer": 1}
     assert client_of(questions).get(f"/{ROUTE}").status_code == 405
 
