@@ -20,7 +20,7 @@ from bertviz_lab.data.corpora.health_report import HealthReport, percent
 from bertviz_lab.data.corpora.read import Document, ReadingNotes, read_documents
 from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization import Tokenizer, token_name
 
 #: A text with fewer tokens than this, not counting `[UNK]`, cannot be trained on.
 MIN_TOKENS = 8
@@ -100,7 +100,7 @@ def examine(
         nsp_possible=counts.documents >= 2 and pairs > 0,  # a random sentence is drawn from another document
         unigram_entropy=max(0.0, -math.fsum(share * np.log(share))),
         frequent=tuple(
-            (tokenizer.token(i), float(frequency[i] / frequency.sum())) for i in most_frequent if frequency[i]
+            (token_name(tokenizer, i), float(frequency[i] / frequency.sum())) for i in most_frequent if frequency[i]
         ),
         reading=tuple(notes.descriptions()) if notes else (),
         recommended=writing.settings,

@@ -70,6 +70,11 @@ def test_the_unigram_entropy_is_that_of_the_tokens(healthy, tokenizer):
     assert token == tokenizer.token(top)
 
 
+def test_frequent_tokens_of_byte_level_bpe_are_listed_in_their_script():
+    hindi = [Document(str(d), ("राम घर गया।", "सीता घर आई।")) for d in range(50)]
+    assert "घर" in [token for token, _ in report_on(hindi, vocab_size=400, algorithm="bpe").frequent]
+
+
 def test_parts_of_one_document_count_as_one():
     first, second, other = prose(3, 50)
     report = report_on([first, Document("0", second.sentences, continues=True), other])
