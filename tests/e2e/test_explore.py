@@ -271,6 +271,16 @@ def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(page: Pag
     expect(picker).to_have_value("explore")
 
 
+def test_on_a_phone_long_examples_stay_inside_their_menu(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    visit(page, served[0])
+    long = in_menu(page.locator("#examples .chip").filter(has_text="It flows into the sea near the city"))
+    menu, chip = page.locator(".popup", has=long).bounding_box(), long.bounding_box()
+    assert menu
+    assert chip
+    assert chip["x"] + chip["width"] <= menu["x"] + menu["width"] <= 400
+
+
 def test_text_b_alone_is_told_what_is_missing(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?{urlencode({'model': 'tiny-town', 'text_b': BIKE})}")
     for view in ("predictions", "attention"):
