@@ -62,6 +62,17 @@ def table(page: Page) -> Locator:
     return page.locator("#chart .numbers tbody")
 
 
+def test_on_a_phone_the_names_of_masking_outcomes_are_not_cut(visit: Visit):
+    outcomes = [
+        {"outcome": outcome, "observed": count, "expected": count, "low": count - 180.0, "high": count + 180.0}
+        for outcome, count in (("mask", 24_000), ("random", 3_000), ("kept", 3_000))
+    ]
+    page = visit(width=400, chart=figure("masking_statistics", draws=10_000, chosen=30_000, outcomes=outcomes))
+    expect(page.locator("#chart .ytick text").last).to_have_text("unchanged")
+    lefts = "texts => texts.map(text => text.getBoundingClientRect().x - text.closest('svg').getBoundingClientRect().x)"
+    assert min(page.locator("#chart .ytick text").evaluate_all(lefts)) >= 0
+
+
 @pytest.mark.parametrize("kind", list(charts()))
 def test_every_kind_is_drawn_described_tabled_and_saved(visit: Visit, kind: str):
     page = visit(chart=charts()[kind])

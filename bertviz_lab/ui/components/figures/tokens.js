@@ -176,8 +176,8 @@ export function masking_statistics({ draws, chosen, outcomes }) {
   const total = Math.max(1, chosen);
   const names = outcomes.map(({ outcome }) => OUTCOMES[outcome][2]);
   const [observed, expected] = ['observed', 'expected'].map((name) => outcomes.map((one) => one[name] / total));
-  const intervals = outcomes.map(({ low, high }, at) => `${percent(expected[at], 0)} (99% interval `
-    + `${percent(low / total, 2)} to ${percent(high / total, 2)})`);
+  const intervals = outcomes.map(({ low, high }, at) => `${percent(expected[at], 0)} (99%: `
+    + `${percent(low / total, 2)} to ${percent(high / total, 2)})`); // on a phone there is no room for more
   const outside = names.filter((_, at) =>
     outcomes[at].observed < outcomes[at].low || outcomes[at].observed > outcomes[at].high);
   return bars({ groups: names, series: [['counted', observed], ['expected', expected]], number_format: '.2%',
