@@ -228,6 +228,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     for _ in range(2):
         note = json.loads(forecast(session, OWN, own, {"preset": "medium"}))["note"]
     assert "0.1 million tokens will be read" in note, "that NSP will not be learned is said beforehand"
+    assert note.endswith("or start from wiki-mini if the text is English.")
     assert [model.hidden_size for model in tried] == [32, 512]
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 

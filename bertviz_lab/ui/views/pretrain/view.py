@@ -123,7 +123,7 @@ def _expectation(config: PretrainConfig, source: str, tokens: float) -> str:
     return (
         f"About {tokens / 1e6:.1f} million tokens will be read. The lab's own models learned NSP after about "
         f"{_TOKENS_OF_NSP // 10**6} million of Wikipedia, and masked tokens somewhat earlier: train longer, or start "
-        "from wiki-mini."
+        "from wiki-mini if the text is English."
     )
 
 
