@@ -44,7 +44,14 @@ class Columns(NamedTuple):
 
 def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> None:
     """Take the names of the columns from the first row of a table, if it is a header; repetitions are left out."""
-    if table.names is not None or not table.rows or not has_header(table.rows, options):
+    if table.names is not None or not table.rows:
+        return
+    first, *others = table.rows
+    if options.header == "auto" and not all(first) and others and all(others[0]) and has_header(others, options):
+        # names of groups of columns in merged cells, above those of the columns
+        report.repair("row above the header was left out", "rows above headers were left out", table, table.numbers[0])
+        table.leave_out([0])
+    if not has_header(table.rows, options):
         return
     names = [cell.strip() for cell in table.rows[0]]
     repeated = [place for place, row in enumerate(table.rows) if place and _repeats(row, names)]

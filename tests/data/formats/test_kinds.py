@@ -127,6 +127,13 @@ def test_a_title_above_the_header_and_rows_of_totals_are_left_out(below, tmp_pat
     assert repaired(data) == [("title above the header was left out", 1), (totals, len(below))]
 
 
+def test_names_of_groups_of_columns_above_the_header_are_left_out(tmp_path):
+    rows = "".join(f'"{text}",en,{label},x\n' for text, label in TEXTS)
+    data = read_task(written(tmp_path, "a.csv", f"Feedback,,Rating,\nText,Lang,Label,By\n{rows}"))
+    assert rows_of(data) == [(text, None, label) for text, label in TEXTS]
+    assert [repair.reason for repair in data.repaired] == ["row above the header was left out"]
+
+
 def test_a_first_row_without_the_dates_of_the_others_is_the_header(tmp_path):
     rows = "".join(f"{n} A;0{n % 9 + 1}.03.2023;good {n}, yes;{'ab'[n % 2]}\n" for n in range(20))
     data = read_task(written(tmp_path, "a.csv", f"Ticket;Eingang;Nachricht;Kategorie\n{rows}"))
