@@ -145,7 +145,9 @@ def choose_columns(
         pair_by_names = pair_by_name(after, set(range(table.width)))
         if pair_by_names and pair_by_names[0] == text_a and pair_by_names[1] != label:
             text_b = pair_by_names[1]
-    return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
+    columns = Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
+    _doubt_parts(table, columns, report)
+    return columns
 
 
 def by_name(table: RawTable, taken: Collection[int] = ()) -> dict[str, int]:
@@ -209,6 +211,16 @@ def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropR
     says_when = profile.dates > 0.9 or values <= {*_NAMES["splits"]} or not words.isdisjoint(_NAMES["metadata_words"])
     if is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES)):
         _doubt_label(table, label, "looks like metadata: name the label", report)
+
+
+def _doubt_parts(table: RawTable, columns: Columns, report: DropReport) -> None:
+    """Doubt that all rows are examples where an unused column says that some are for training and some for tests."""
+    for column, cells in enumerate(table.columns):
+        parts = Counter(cell.strip().lower() for cell in cells)
+        if column not in columns and len(parts) > 1 and parts.keys() <= {*_NAMES["splits"]}:
+            named = ", ".join(f"{quoted(part)} {count:,}" for part, count in parts.items())
+            what = f"The {table.describe_column(column)} of {quoted(table.name)} says what its rows are for ({named})"
+            report.doubt(f"{what}, and all are read: give a file of one part.", "label")
 
 
 def _doubt_label(table: RawTable, label: int, doubt: str, report: DropReport) -> None:

@@ -232,11 +232,14 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
         ("s1,s2,relatedness_score,entailment_judgment", "a {n},b {n},{m}.5,{b}", '"entailment_judgment" may be it'),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
+        ("text,set,label", "the text {n},{part},{m}", 'says what its rows are for ."train" 20'),
         ("What do you say?,The verdict", "the text {n},{b}", "only example of .The verdict.*--header no to confirm"),
     ],
 )
 def test_another_label_or_text_with_a_usual_name_is_doubted(header, row, doubt, tmp_path):
-    rows = "".join(row.format(n=n, m=n % 5, b="ab"[n // 5 % 2]) + "\n" for n in range(40))
+    rows = "".join(
+        row.format(n=n, m=n % 5, b="ab"[n // 5 % 2], part=("train", "Test")[n % 2]) + "\n" for n in range(40)
+    )
     with pytest.raises(InputError, match=doubt):
         Reading.of(read_task(written(tmp_path, "a.csv", f"{header}\n{rows}"))).require_sure()
 
