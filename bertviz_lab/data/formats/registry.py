@@ -54,7 +54,8 @@ _JSON = (".json", *_JSON_LINES)
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
 _ROLES = {
-    "submission": set("submission submissions submit solution unlabeled unlabelled unsup unsupervised".split()),
+    "submission": {"submission", "submissions", "submit", "solution"},
+    "unlabeled": {"unlabeled", "unlabelled", "unsup", "unsupervised"},
     "about": {"readme", "license", "licence", "labels", "classes", "categories", "description"},
     "train": {"train", "training"},
     "test": {"test", "testing", "tests"},
@@ -118,9 +119,9 @@ def load_raw_data(
 
 
 def _of_role(sources: list[Source], wanted: str, report: DropReport) -> list[Source]:
-    """Return the sources of a folder or zip that are `wanted` by name; all but submissions where none is."""
+    """Return the sources of a folder or zip that are `wanted` by name; where none is, all but those without labels."""
     roles = [_role(source) for source in sources]
-    others = {"submission", "about"} if wanted not in roles else {*roles} - {wanted}
+    others = {"submission", "unlabeled", "about"} if wanted not in roles else {*roles} - {wanted}
     chosen = [source for source, role in zip(sources, roles, strict=True) if role not in others] or sources
     left_out = [s for s, role in zip(sources, roles, strict=True) if role in others and len(chosen) < len(sources)]
     if left_out:

@@ -647,6 +647,16 @@ def test_a_folder_for_each_class_has_a_text_in_each_file(tmp_path):
     assert Reading.of(data).sure
 
 
+def test_a_folder_of_texts_without_labels_is_no_class(tmp_path):
+    for n, (text, label) in enumerate(TEXTS):
+        for folder in (label, "unsup"):
+            (tmp_path / "train" / folder).mkdir(parents=True, exist_ok=True)
+            written(tmp_path / "train" / folder, f"{n}_0.txt", f"{text}.\n\nMore.\n")
+    data = read_task(tmp_path)
+    assert sorted(rows_of(data)) == sorted((f"{text}.\n\nMore.", None, label) for text, label in TEXTS)
+    assert any('not "train/unsup/0_0.txt"' in note for note in data.notes)
+
+
 @pytest.mark.parametrize(("other", "unlike"), [
     (csv_of([(text, f"{label}!") for text, label in TEXTS]), "other labels"),
     (csv_of(TEXTS, "satz,thema"), "other columns"),
