@@ -220,8 +220,9 @@ def evaluate(
     known = checkpoint.config.labels
     if (task := task_of(checkpoint)) != "classification":
         raise ValueError(f"evaluate scores classifiers; {checkpoint.name or 'this model'} was fine-tuned for {task}.")
-    names = [known[label] if isinstance(label, (int, np.integer)) else label for label in labels]
-    if unknown := sorted(set(names) - set(known)):
+    by_index = dict(enumerate(known))
+    names = [by_index.get(int(n), n) if isinstance(n, (int, np.integer)) else n for n in labels]
+    if unknown := sorted(set(names) - set(known), key=str):
         raise ValueError(f"The model has no label {unknown[0]!r}; its labels are {', '.join(known)}.")
     pairs = [(text, None) if isinstance(text, str) else tuple(text) for text in texts]
     examples = [LabelledText(a, b, name, row) for row, ((a, b), name) in enumerate(zip(pairs, names, strict=True), 1)]

@@ -12,7 +12,7 @@ import pytest
 import torch
 import transformers
 
-from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
+from bertviz_lab import BertForPreTraining, Checkpoint, InputError, evaluate, load_checkpoint
 from bertviz_lab.data.examples import LabelledText, Question, write_examples
 from bertviz_lab.interpret import answer_question
 from bertviz_lab.model import BertForQuestionAnswering
@@ -238,3 +238,9 @@ def test_a_model_of_answerable_questions_never_predicts_no_answer():
         assert answer_question(checkpoint, question, passage, threshold=math.inf).text
         unlabelled = [replace(q, answers=()) for q in QUESTIONS]
         assert all((p.label == "") is refuses for p in predict_with(checkpoint, unlabelled)[0])
+
+
+@pytest.mark.parametrize("label", [-1, 2, "no class"])
+def test_a_label_that_the_model_lacks_is_not_scored(label):
+    with pytest.raises(ValueError, match=f"The model has no label {label!r}; its labels are negative, positive"):
+        evaluate("sentiment-mini", ["a fine film"], [label])
