@@ -189,6 +189,18 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
+def test_a_text_is_pasted(page: Page, served: Served) -> None:
+    page.goto(served[0])
+    workspace(page, "Train")
+    page.locator("#text-typed summary").click()
+    page.locator("#text-typed").get_by_label("Text").fill(little_text())
+    expect(page.locator("#text-files li")).to_contain_text("typed-text.txt")
+    expect(page.locator("#text-health .reading").first).to_contain_text(
+        '"typed-text.txt" was read as', timeout=TRAINING
+    )
+    expect(page.get_by_role("radio", name="My own text")).to_be_checked()
+
+
 def test_a_further_file_and_a_reload_leave_the_settings_that_were_changed(
     page: Page, page_log: PageLog, served: Served, tmp_path: Path
 ) -> None:

@@ -1,11 +1,14 @@
 // Pretrain: a text, its health report, the options of a run, what it costs, and Train.
 
-import { h } from 'lab/client/dom.js';
+import { h, makeField } from 'lab/client/dom.js';
 import { followStarts, keepForm, makeFields, makeSource, makeStart } from 'lab/client/form.js';
+
+const PAUSE = 800; // milliseconds after the last key until a typed text is uploaded
 
 export async function mount(panel) {
   const form = await panel.ask('form');
   const source = makeSource(form, { id: 'text', label: 'Corpus', accept: form.accept }, chooseText);
+  const typed = makeField('textarea', 'Text', '', upload, { rest: PAUSE, rows: 8, dir: 'auto' });
   const about = h('p.quiet', { id: 'text-about' });
   const health = panel.drawing('health', 'Health report of the text', { id: 'text-health' });
   const forecast = panel.drawing('facts', 'Estimated cost', { id: 'forecast' });
@@ -13,7 +16,8 @@ export async function mount(panel) {
   const sent = () => ({ ...source.sent(), values: fields.values() });
   keepForm('pretrain', source, fields);
   const report = panel.part([h('h2', '2. Check the corpus'), health.host], check);
-  report.node.before(h('h2', '1. Choose a corpus'), h('div.fields', ...source.nodes), about);
+  report.node.before(h('h2', '1. Choose a corpus'), h('div.fields', ...source.nodes),
+    h('details.fold', { id: 'text-typed' }, h('summary', 'Type or paste a text'), typed.node), about);
   panel.body.append(h('h2', '3. Train'), fields.main, fields.drawer(), forecast.host,
     ...makeStart(panel, form, { id: 'train', label: 'Train', fields, sent, ready: source.ready }));
 
@@ -26,6 +30,10 @@ export async function mount(panel) {
     fields.disable(advice.disabled);
     if (Number(fields.get('seq_len').value) > advice.longest) fields.set({ seq_len: advice.longest });
     return advice.values;
+  }
+
+  function upload(text) {
+    if (text.trim()) source.put(new File([text], 'typed-text.txt', { type: 'text/plain' }));
   }
 
   async function chooseText() {
