@@ -95,8 +95,11 @@ def batches_by_length(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield indices of shuffled rows, cut into batches of similar length, the batches shuffled again.
 
-    `lengths` is (rows,). With `groups`, (rows,), every batch has its share of each group.
+    `lengths` is (rows,). With `groups`, (rows,), every batch has its share of each group. Raises `ValueError` for a
+    `batch_size` below 1.
     """
+    if batch_size < 1:
+        raise ValueError(f"A batch has at least one row, not {batch_size}.")
     pool = batch_size * _POOL_BATCHES
     groups = np.zeros_like(lengths) if groups is None else groups
     for start in range(0, len(lengths), pool):

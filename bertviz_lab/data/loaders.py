@@ -103,6 +103,7 @@ def mlm_batches(
 
     Raises:
         InputError: a file cannot be read, or the texts hold no words.
+        ValueError: the `batch_size` is below 1.
     """
     if isinstance(texts, (str, Path)):
         documents = [list(document.sentences) for document in read_documents(texts)]
@@ -138,9 +139,9 @@ def classification_batches(
     """Return batches of `[CLS] text [SEP]`, or of `[CLS] a [SEP] b [SEP]` for pairs, with their labels.
 
     Whole numbers are class indices; strings become indices in alphabetical order. Raises `ValueError` where there are
-    not as many labels as texts.
+    no texts or not as many labels, and for a `batch_size` below 1.
     """
-    _require_equal_numbers(texts, labels)
+    check_labels(texts, labels)
     names = [str(label) for label in labels]
     if all(isinstance(label, (int, np.integer)) for label in labels):
         classes = tuple(map(str, range(max(map(int, labels), default=-1) + 1)))
@@ -160,7 +161,7 @@ def write_rows(
     Raises `ValueError` where there are not as many labels as texts.
     """
     if labels is not None:
-        _require_equal_numbers(texts, labels)
+        check_labels(texts, labels)
     rows = [dict(zip(("text_a", "text_b"), [text] if isinstance(text, str) else text, strict=False)) for text in texts]
     for row, label in zip(rows, () if labels is None else labels, strict=False):
         row["label"] = plain(label)
@@ -168,7 +169,12 @@ def write_rows(
     return str(path)
 
 
-def _require_equal_numbers(texts: Sequence[Any], labels: Sequence[Any]) -> None:
+def check_labels(texts: Sequence[Any], labels: Sequence[Any]) -> None:
+    """Raise `ValueError` unless these are lists of texts and of labels, one for each text, and at least one."""
+    if isinstance(texts, str) or isinstance(labels, str):
+        raise ValueError("Give a list of texts and a list of labels, not one text.")
+    if not len(texts):
+        raise ValueError("There are no texts; give at least one, with its label.")
     if len(texts) != len(labels):
         raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label for each text.")
 

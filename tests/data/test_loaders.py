@@ -84,6 +84,18 @@ def test_texts_without_words_and_other_numbers_of_labels_are_refused(tokenizer):
         mlm_batches(["", " "], tokenizer)
     with pytest.raises(ValueError, match="2 texts and 1 labels; give one label for each text"):
         classification_batches(["a", "b"], [0], tokenizer)
+    with pytest.raises(ValueError, match="not one text"):
+        classification_batches("ab", [0, 1], tokenizer)
+    with pytest.raises(ValueError, match="There are no texts"):
+        evaluate("sentiment-mini", [], [])
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_without_rows_is_refused(tokenizer, batch_size):
+    with pytest.raises(ValueError, match=f"at least one row, not {batch_size}"):
+        next(iter(classification_batches(["a", "b"], [0, 1], tokenizer, batch_size)))
+    with pytest.raises(ValueError, match=f"at least one row, not {batch_size}"):
+        next(iter(mlm_batches(["One sentence. Another.", "A third. A fourth."], tokenizer, batch_size)))
 
 
 @pytest.mark.parametrize(

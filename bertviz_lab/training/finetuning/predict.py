@@ -15,6 +15,7 @@ from bertviz_lab.data.examples import Example, Label, LabelledText, Task, class_
 from bertviz_lab.data.formats.labels import check_known
 from bertviz_lab.data.formats.read import read_for_model
 from bertviz_lab.data.formats.reading import Reading
+from bertviz_lab.data.loaders import check_labels
 from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatches, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics.classification import ClassificationReport
@@ -213,10 +214,11 @@ def evaluate(
 
     Raises:
         InputError: the model is not a classifier.
-        ValueError: there are not as many labels as texts, or a label is not one of the model's.
+        ValueError: there are no texts or not as many labels, or a label is not one of the model's.
     """
     if isinstance(checkpoint, str):
         checkpoint = load_checkpoint(checkpoint)
+    check_labels(texts, labels)
     known = checkpoint.config.labels
     if (task := task_of(checkpoint)) != "classification":
         raise ValueError(f"evaluate scores classifiers; {checkpoint.name or 'this model'} was fine-tuned for {task}.")
