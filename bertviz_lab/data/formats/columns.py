@@ -167,7 +167,7 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
         rivals = [c for c, n in enumerate(table.names or ()) if n.lower() == known[0] and c in free and c != best]
         rivals += [named[n] for n in known[1:] if n not in WEAK_NAMES]
         for rival in [c for c in rivals if _is_another(table, profiles, best, c)][:1]:
-            _doubt_label(table, best, f"{table.describe_column(rival)} may be it: name it", report)
+            _doubt_label(table, best, f"{table.describe_column(rival)} could be it too", report)
         return best
     if labels:
         # Of several, the one with the fewest values, complete ones first; at a tie, the last.
@@ -175,7 +175,7 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
         rivals = [c for c in labels if c != best and (profiles[c].distinct <= 50 or profiles[c].decimals > 0.5)]
         if rivals and table.width > 2:
             others = ", ".join(map(table.describe_column, rivals[:3]))
-            _doubt_label(table, best, f"{others} may be it as well: name it", report)
+            _doubt_label(table, best, f"{others} could be it too", report)
         return best
     if table.width == 2 and not taken:  # few rows, or no labels, which `ClassCells.check` refuses
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
@@ -210,7 +210,7 @@ def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropR
     is_speaker = bool(values) and all(value.endswith(":") for value in values)
     says_when = profile.dates > 0.9 or values <= {*_NAMES["splits"]} or not words.isdisjoint(_NAMES["metadata_words"])
     if is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES)):
-        _doubt_label(table, label, "looks like metadata: name the label", report)
+        _doubt_label(table, label, "it looks like metadata", report)
 
 
 def _doubt_parts(table: RawTable, columns: Columns, report: DropReport) -> None:
@@ -224,9 +224,9 @@ def _doubt_parts(table: RawTable, columns: Columns, report: DropReport) -> None:
 
 
 def _doubt_label(table: RawTable, label: int, doubt: str, report: DropReport) -> None:
-    """Doubt the column that was chosen for the label; `doubt` goes on with what to name."""
+    """Doubt the column that was chosen for the label; `doubt` says why."""
     taken = f"The {table.describe_column(label)} of {quoted(table.name)} was taken for the label"
-    report.doubt(f"{taken}, and {doubt} with --label.", "label")
+    report.doubt(f"{taken}, but {doubt}: name the label with --label.", "label")
 
 
 def _is_another(table: RawTable, profiles: Sequence[Profile], label: int, other: int) -> bool:

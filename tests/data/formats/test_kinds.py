@@ -225,11 +225,15 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
 @pytest.mark.parametrize(
     ("header", "row", "doubt"),
     [
-        ("text,label,label", "the text {n},{b},{m}", "column 3 may be it"),
-        ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" may be it'),
+        ("text,label,label", "the text {n},{b},{m}", "column 3 could be it too"),
+        ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" could be it too'),
         ("premise,choice1,choice2,label", "the text {n},one way {n},another way {n},{b}", '"premise".* holds text too'),
         ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
-        ("s1,s2,relatedness_score,entailment_judgment", "a {n},b {n},{m}.5,{b}", '"entailment_judgment" may be it'),
+        (
+            "s1,s2,relatedness_score,entailment_judgment",
+            "a {n},b {n},{m}.5,{b}",
+            '"entailment_judgment" could be it too',
+        ),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
         ("text,set,label", "the text {n},{part},{m}", 'says what its rows are for ."train" 20'),

@@ -71,7 +71,9 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     word, label = raw.column(options.text_a or columns[likely[0]]), raw.column(options.label or columns[likely[1]])
     if not is_conllu and (rival := _rival_column(even, word, label)) is not None:
         taken = f"Column {columns[label]} of {quoted(file.name)} was taken for the label"
-        report.doubt(f"{taken}, and column {columns[rival]} marks such spans too: name it with --label.", "label")
+        report.doubt(
+            f"{taken}, but column {columns[rival]} marks such spans too: name the label with --label.", "label"
+        )
     labels, header = {row[label] for row in even}, _header(sample_rows, word, label)
     columns = tuple(header or columns)
     raw.info = replace(raw.info, columns=columns, header=bool(header), rows=preview(sample_rows))
