@@ -194,7 +194,7 @@ export const mask_epochs = ({ tokens: names, epochs, static: isStatic = false })
   peak: 2, title: isStatic ? 'Static masking' : 'Dynamic masking', file: 'passes',
   note: '■ [MASK], ↻ random token, = unchanged; the model has to predict all three.',
   sentence: isStatic ? "The same masks repeat (Google's code wrote ten sets to disk)."
-    : 'Every epoch masks other tokens (Liu et al. 2019, RoBERTa).',
+    : 'Every epoch masks different tokens (Liu et al. 2019, RoBERTa).',
 });
 
 /** The loss at each selected position, {position, loss, probability, guess}, below the masked text. */
