@@ -7,7 +7,8 @@ from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, numb
 
 _DATE = re.compile(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-    r"|[a-z]{1,2}[ds]t|utc|gmt|am|pm|t|z|\d{1,4}+(?:st|nd|rd|th)?|[\s,./:+-])++",  # without going back: ids are long
+    r"|[a-z]{1,2}[ds]t|utc|gmt|cet|mes?z|am|pm|t|z"
+    r"|\d{1,4}+(?:st|nd|rd|th)?|[\s,./:+-])++",  # without going back: ids are long
     re.IGNORECASE,
 )
 _LONGEST_NAME, _LONGEST_LABEL = 40, 60  # in characters

@@ -32,8 +32,8 @@ _ONE_WORD = re.compile(r"[^\s\u0e00-\uffff]+")  # in a script with blanks betwee
 _LIST = re.compile(r"\[.*\]|\{.*\}", re.DOTALL)
 _SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
 _SAMPLE = 1_000  # texts that are looked at
-_NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "unknown", "unlabeled", "unlabelled", "?", "-",
-                        "#ref!", "#value!", "#name?", "#div/0!"})  # fmt: skip
+_NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "inf", "-inf", "infinity", "-infinity", "unknown",
+                        "unlabeled", "unlabelled", "?", "-", "#ref!", "#value!", "#name?", "#div/0!"})  # fmt: skip
 
 
 @dataclass(frozen=True)

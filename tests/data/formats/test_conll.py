@@ -75,6 +75,13 @@ def test_sentences_with_malformed_lines_are_dropped_and_files_of_them_refused(tm
         read_task(written(tmp_path, "b.conll", "a\nb\n\nc\n"))
 
 
+def test_a_long_file_without_blank_lines_is_refused(tmp_path):
+    lines = [f"word{n}\t{('B-PER', 'O', 'O')[n % 3]}" for n in range(101)]
+    with pytest.raises(InputError, match=r'No blank line says where the sentences of "a\.conll" end'):
+        read_task(written(tmp_path, "a.conll", "\n".join(lines)), "tokens")
+    assert len(read_task(written(tmp_path, "b.conll", "\n".join(lines[:100])), "tokens").examples) == 1
+
+
 def test_records_hold_words_and_tags(tmp_path):
     records = [{"id": 1, "tokens": ["in", "Rome"], "pos_tags": [1, 2], "ner_tags": ["O", "B-LOC"]}]
     records += [{"id": 2, "tokens": ["he"], "pos_tags": [3], "ner_tags": ["O"]}, {"tokens": ["a"], "ner_tags": []}]

@@ -236,6 +236,7 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
         ),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
+        ("text,Zeitstempel", "the text {n},2026/11/0{m} 9:1{m} AM MEZ", '"Zeitstempel".* looks like metadata'),
         ("text,set,label", "the text {n},{part},{m}", 'says what its rows are for ."train" 20'),
         ("What do you say?,The verdict", "the text {n},{b}", "only example of .The verdict.*--header no to confirm"),
     ],
@@ -693,6 +694,7 @@ def test_a_reading_has_what_was_understood(tmp_path):
         (("spam", "ham", "N/A"), "looks like a missing one"),
         (("0", "1", "-1"), "looks like a missing one"),
         (("good", "bad", "#REF!"), "looks like a missing one"),
+        (("good", "bad", "Infinity"), "looks like a missing one"),
         (("2.5",), "All examples have the same number"),
         (("good", *[""] * 9, "bad", *[""] * 4), "More rows were left out (26) than are examples"),  # as of merged cells
         (("01", "1", "2"), "look alike"),

@@ -20,6 +20,7 @@ from bertviz_lab.errors import InputError
 
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_MOST_OF_ONE = 100  # words of a file's only sentence
 _WORDLESS = "line without a word was left out", "lines without a word were left out"
 
 
@@ -53,7 +54,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
     given.
 
     Sentences with a line of another width, or with a word without a label, are dropped. Raises `InputError` where there
-    is only one column, a given one is missing, or too many sentences are malformed.
+    is only one column, a given one is missing, too many sentences are malformed, or nothing divides them.
     """
     is_conllu = format_name == "conllu"
     sample = _token_lines(file.sample())
@@ -116,6 +117,8 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
             f"{malformed:,} of {malformed + len(raw.sentences):,} sentences of {quoted(file.name)} have a line that "
             f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
+    if len(raw.sentences) == 1 and len(raw.sentences[0].words) > _MOST_OF_ONE:
+        raise InputError(f"No blank line says where the sentences of {quoted(file.name)} end: put one between them.")
     return raw
 
 
