@@ -64,8 +64,9 @@ def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> N
 
 
 def _repeats(row: list[str], names: list[str]) -> bool:
-    """Return whether a row is the header again."""
-    return row[0].strip() == names[0] and [cell.strip() for cell in row] == names
+    """Return whether a row is the header again, in any case."""
+    same = zip(row, names, strict=False)
+    return len(row) == len(names) and all(cell.strip().lower() == name.lower() for cell, name in same)
 
 
 def has_header(rows: list[list[str]], options: ReadOptions) -> bool:

@@ -58,7 +58,7 @@ def test_repeated_headers_are_left_out_and_counted(header, times, tmp_path):
         f"{n},the text number {n},{n % 2}" if "id" in header else f"the text number {n},{n % 2}" for n in range(40)
     ]
     for place in range(times):
-        lines.insert(10 * (place + 1), header)
+        lines.insert(10 * (place + 1), header.title() if place else header)
     data = read_task(written(tmp_path, "a.csv", "\n".join([header, *lines])))
     assert (len(data.examples), data.labels) == (40, ("0", "1"))
     reason = "row repeats the header and was left out" if times == 1 else "rows repeat the header and were left out"
