@@ -26,10 +26,13 @@ const traces = new Map(); // attention that the page may ask further layers of
 const cancelled = new Set(); // tickets
 let turn = Promise.resolve();
 
+const decodeBase64 = (text) => Uint8Array.fromBase64?.(text) // browsers of before 2025 have the other way only
+  ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+
 /** Load a file of the page; resolves to its bytes. */
 async function load(name) {
   const packed = place.packed[name];
-  const file = packed ? new Response(Uint8Array.fromBase64(packed)) : await fetch(place.base + name).catch(() => null);
+  const file = packed ? new Response(decodeBase64(packed)) : await fetch(place.base + name).catch(() => null);
   if (!file?.ok) throw new Error(`The file ${name} of this page could not be loaded: reload the page.`);
   if (!packed && !name.endsWith('.gz')) return file.arrayBuffer();
   return new Response(file.body.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()

@@ -1,7 +1,7 @@
 // Label check: doubted labels, decided with keys or buttons, the dataset map, and texts that occur twice.
 
 import { elements, h, whileBusy } from 'lab/client/dom.js';
-import { saveBlob } from 'lab/client/saving.js';
+import { decodeBase64, saveBlob } from 'lab/client/saving.js';
 
 export function mount(panel) {
   const { page } = panel;
@@ -139,7 +139,7 @@ export function mount(panel) {
 
   async function save() {
     const files = await panel.ask('corrected', ofRun());
-    for (const { name, base64 } of files) saveBlob(name, new Blob([Uint8Array.fromBase64(base64)]));
+    for (const { name, base64 } of files) saveBlob(name, new Blob([decodeBase64(base64)]));
     return files.map(({ name, note }) => `${name} was saved. ${note}`).join(' ');
   }
 
