@@ -1,9 +1,9 @@
 """Every setting, declared once, checked on construction.
 
-In reading order: `model` (the shape of a BERT; `families`, those that came after it; `family_notes`, how they differ,
-in sentences), `options` (what a setting needs besides its value, and what all runs share), `pretrain`, `finetune`,
-`ablations` (settings of the ablation study), `limits` (what visitors of a page may use), `cores`. Here: where the
-models are that ship.
+In reading order: `model` (the shape of a BERT), `families` (the models that followed it), `family_notes` (how they
+differ from BERT, in sentences), `options` (what a setting needs besides its value, and what all runs share),
+`pretrain`, `finetune`, `ablations` (settings of the ablation study), `limits` (what visitors of a page may use),
+`cores` (the number of CPU cores). Here: where the shipped models are.
 """
 
 from pathlib import Path

@@ -70,11 +70,13 @@ def ablated(name: str, *, steps: int = STEPS, seed: int = 0, threads: int = 0) -
 
 def ablation_of(config: PretrainConfig) -> str | None:
     """Return which of them a run's settings are, `WHOLE` among them; None for a run of another kind."""
-    if (steps := config.steps) is None or config.corpus != _SETTINGS["corpus"]:
+    if config.steps is None or config.corpus != _SETTINGS["corpus"]:
         return None
     essence = _essence(config)
-    alike = (name for name in (WHOLE, *ABLATIONS) if _essence(ablated(name, steps=steps, seed=config.seed)) == essence)
-    return next(alike, None)
+    for name in (WHOLE, *ABLATIONS):
+        if _essence(ablated(name, steps=config.steps, seed=config.seed)) == essence:
+            return name
+    return None
 
 
 def _essence(config: PretrainConfig) -> PretrainConfig:

@@ -29,26 +29,23 @@ def count_correct(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 class LabelScores:
-    """Sums of loss and correct predictions over all labels, added batch by batch; of two classes also of the second.
-
-    `ones` are the labels that are 1, `found` the predictions of 1, and `right_ones` those that are right.
-    """
+    """Sum loss and correct predictions over all labels, batch by batch, and count what F1 of class 1 needs."""
 
     def __init__(self) -> None:
         self.loss, self.correct, self.count = 0.0, 0, 0
-        self.ones = self.found = self.right_ones = 0
+        self.positives = self.predicted_positives = self.true_positives = 0
 
     def add(self, logits: Tensor, labels: Tensor) -> None:
         labelled = labels != IGNORE_INDEX
         logits, labels = logits[labelled].float(), labels[labelled]
         self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
         predicted = logits.argmax(-1)
-        is_right, is_one = predicted == labels, labels == 1
+        is_right, is_positive = predicted == labels, labels == 1
         self.correct += int(is_right.sum())
         self.count += len(labels)
-        self.ones += int(is_one.sum())
-        self.found += int((predicted == 1).sum())
-        self.right_ones += int((is_right & is_one).sum())
+        self.positives += int(is_positive.sum())
+        self.predicted_positives += int((predicted == 1).sum())
+        self.true_positives += int((is_right & is_positive).sum())
 
     def means(self, name: str) -> dict[str, float]:
         if not self.count:

@@ -69,8 +69,8 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
     """Means over all labels: `mlm_loss` (nats) and `mlm_accuracy`; `nsp_loss` and `nsp_accuracy` where there are pairs,
     with `nsp_accuracy_se`, the standard error of that share, and `nsp_majority`, that of the more frequent label.
 
-    Of generator and discriminator the MLM scores of the generator; of the discriminator `rtd_loss`, `rtd_accuracy` and,
-    because few tokens are replaced, `rtd_f1` over those that are.
+    For replaced-token detection the MLM scores are the generator's, and the discriminator has `rtd_loss`,
+    `rtd_accuracy` and `rtd_f1`, the F1 of replaced tokens, which are rare.
     """
     mlm, nsp, rtd = LabelScores(), LabelScores(), LabelScores()
     is_detection = isinstance(getattr(model, "module", model), GeneratorAndDiscriminator)  # several processes wrap it
@@ -89,9 +89,9 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
     scores = mlm.means("mlm") | nsp.means("nsp") | rtd.means("rtd")
     if nsp.count:  # of a share of independent pairs
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
-        scores["nsp_majority"] = max(nsp.ones, nsp.count - nsp.ones) / nsp.count
+        scores["nsp_majority"] = max(nsp.positives, nsp.count - nsp.positives) / nsp.count
     if is_detection:
-        scores["rtd_f1"] = 2 * rtd.right_ones / max(1, rtd.found + rtd.ones)
+        scores["rtd_f1"] = 2 * rtd.true_positives / max(1, rtd.predicted_positives + rtd.positives)
     return scores
 
 

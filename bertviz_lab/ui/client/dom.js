@@ -196,8 +196,7 @@ export function makeMenu(title, ...nodes) {
   return node;
 }
 
-/** Do something while `button` is disabled. Resolves to what `act()` does; to undefined where it failed, of which `say`
- * is told. */
+/** Disable `button` while `act()` runs. Resolves to its result, or to undefined after passing the error to `say`. */
 export async function whileBusy(button, act, say) {
   button.disabled = true;
   const answer = await act().catch(({ message }) => { say(message); });

@@ -220,8 +220,8 @@ export function makePanel(view, body, prefix = view.id) {
       const payload = await ask(question, more, line).catch(({ message }) => ({ message }));
       if (payload !== undefined) drawing.show(payload);
     },
-    /** Show the parts of an answer that is awaited in `drawings`, and hide those that it lacks; what is wrong is said
-     * in the first. Resolves to the answer; undefined where a newer question has taken its place. */
+    /** Await an answer and show each of its parts in the drawing of that name; drawings without a part are hidden, and
+     * an error is shown in the first. Resolves to the answer, or to undefined if a newer question replaced it. */
     async showParts(drawings, awaited) {
       const [first] = Object.keys(drawings);
       const answer = await awaited.catch(({ message }) => ({ [first]: { message, tone: 'error' } }));
