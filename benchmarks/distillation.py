@@ -28,8 +28,8 @@ TEACHER = "wiki-mini"
 ARMS: dict[str, tuple[str, ...]] = {
     "teacher": ("--recipe", "distil", "--teacher", TEACHER),
     "no teacher": (
-        *"--objective mlm --causal-share 0 --shallow-share 0 --no-unigram-bias --mask-probability 0.15".split(),
-        "--tokenizer",
+        *"--objective mlm --causal-share 0 --shallow-share 0 --mask-probability 0.15".split(),
+        *("--no-unigram-bias", "--no-word-vectors", "--tokenizer"),
         str(SHIPPED / TEACHER),
     ),
     "lab": ("--objective", "mlm", "--tokenizer", str(SHIPPED / TEACHER)),

@@ -297,14 +297,14 @@ def test_the_papers_recipe_is_the_papers():
     assert (paper.objective, paper.optimizer, paper.masking) == ("mlm+nsp", "adamw", "static")
     assert (paper.dropout, paper.learning_rate, paper.adam_beta2, paper.weight_decay) == (0.1, 1e-4, 0.999, 0.01)
     assert (paper.batch_size, paper.short_seq_len, paper.short_share, paper.seq_len) == (256, 128, 0.9, 512)
-    assert paper.causal_share == 0.0
+    assert (paper.causal_share, paper.unigram_bias, paper.word_vectors) == (0.0, False, False)
 
 
 def test_older_runs_and_other_versions_are_read_for_what_is_known():
     body = PretrainConfig(corpus=("a",)).to_dict()
-    added = ("shallow_share", "unigram_bias", "balanced_pairs")
+    added = ("shallow_share", "unigram_bias", "word_vectors", "balanced_pairs")
     older = PretrainConfig.from_dict({name: value for name, value in body.items() if name not in added})
-    assert (older.shallow_share, older.unigram_bias, older.balanced_pairs) == (0, False, False)
+    assert (older.shallow_share, older.unigram_bias, older.word_vectors, older.balanced_pairs) == (0, *[False] * 3)
     body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
     del body["dropout"]
     assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)

@@ -11,6 +11,7 @@ SHARED: dict[str, Any] = {
     "mask_probability": 0.15,
     "shallow_share": 0.0,
     "unigram_bias": False,
+    "word_vectors": False,
 }
 
 
@@ -46,6 +47,7 @@ class Variant:
 
 
 BASE = Variant("lab", "base")
+_TOGETHER: dict[str, Any] = {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2, "unigram_bias": True}
 
 #: In the order in which they are run: what decides most comes first.
 VARIANTS = (
@@ -118,10 +120,21 @@ VARIANTS = (
         {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2},
     ),
     Variant(
-        "30% masked, few layers for 75%, causal for 20%, unigram bias (the lab's of today)",
+        "30% masked, few layers for 75%, causal for 20%, unigram bias",
         "together",
-        {"mask_probability": 0.3, "shallow_share": 0.75, "causal_share": 0.2, "unigram_bias": True},
+        _TOGETHER,
     ),
+    Variant(
+        "30% masked, few layers for 75%, causal for 20%, unigram bias, word vectors (the lab's of today)",
+        "together",
+        _TOGETHER | {"word_vectors": True},
+    ),
+    Variant(
+        "30% masked, few layers for 75%, unigram bias, word vectors",
+        "together",
+        _TOGETHER | {"causal_share": 0.0, "word_vectors": True},
+    ),
+    Variant("word embeddings begin as word vectors of the text", "embeddings", {"word_vectors": True}),
     Variant("half of all batches causal (GPT-BERT)", "causal throughout", {"causal_share": 0.0}, causal_throughout=0.5),
     Variant(
         "an eighth of all batches causal (GPT-BERT)",

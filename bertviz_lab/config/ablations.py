@@ -52,6 +52,7 @@ _SETTINGS: dict[str, Any] = {
     "causal_share": 0.0,
     "shallow_share": 0.0,
     "unigram_bias": False,
+    "word_vectors": False,
     "precision": "fp32",
     "eval_every": 3.0,
     "checkpoint_every": 30.0,

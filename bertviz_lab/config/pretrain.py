@@ -24,7 +24,9 @@ from bertviz_lab.config.options import (
 from bertviz_lab.errors import InputError
 
 #: Of the lab's own defaults what the published recipes do without, and their masking.
-_AS_PUBLISHED = dict[str, Any](causal_share=0.0, shallow_share=0.0, unigram_bias=False, mask_probability=0.15)
+_AS_PUBLISHED = dict[str, Any](
+    causal_share=0.0, shallow_share=0.0, unigram_bias=False, word_vectors=False, mask_probability=0.15
+)
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("recipes.toml").read_text(encoding="utf-8"))
 #: name -> what it is called on the page.
 RECIPE_TITLES: dict[str, str] = {name: table.pop("title") for name, table in _TABLES.items()}
@@ -198,6 +200,12 @@ class PretrainConfig(TrainingConfig):
     unigram_bias: bool = optimization(
         True, "Unigram bias", "Start the MLM head's bias at the log frequencies of the tokens, not at zero", by=COMMAND
     )
+    word_vectors: bool = optimization(
+        True,
+        "Word vectors",
+        "Start the word embeddings as word vectors counted in the text: tokens with the same neighbors are alike",
+        by=COMMAND,
+    )
     compile: bool = optimization(
         False, "Compile", "Use torch.compile: a minute before the first steps, then faster ones on a GPU", by=COMMAND
     )
@@ -311,7 +319,9 @@ class PretrainConfig(TrainingConfig):
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
         """As `TrainingConfig.from_dict`; for older runs, what was not optional yet is as it was."""
-        return super().from_dict({"shallow_share": 0.0, "unigram_bias": False, "balanced_pairs": False, **body})
+        return super().from_dict(
+            {"shallow_share": 0.0, "unigram_bias": False, "word_vectors": False, "balanced_pairs": False, **body}
+        )
 
     @property
     def time_budget_seconds(self) -> float | None:

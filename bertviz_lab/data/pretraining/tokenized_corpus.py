@@ -260,6 +260,13 @@ class CorpusView:
         start = int(self.corpus.sentence_ends[first - 1]) if first else 0
         return np.concatenate(([start], self.corpus.sentence_ends[first:end]))
 
+    def sample(self, tokens: int) -> NDArray[np.integer]:
+        """Return the ids of up to so many tokens, (tokens,), of documents that are spread over the text."""
+        starts, ends = (np.where(border, self.corpus.sentence_ends[border - 1], 0) for border in self.spans.T)
+        every = max(1, int((ends - starts).sum()) // tokens)
+        spans = zip(starts[::every].tolist(), ends[::every].tolist(), strict=True)
+        return np.concatenate([self.corpus.ids[start:end] for start, end in spans])[:tokens]
+
 
 def _leave_out(
     ids: NDArray[np.int64], sizes: NDArray[np.int64], left_out: set[tuple[int, ...]]

@@ -15,9 +15,11 @@ from bertviz_lab.config.families import FAMILIES
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.masking import MaskingRule
 from bertviz_lab.data.pretraining.split import split_corpus
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView, TokenizedCorpus
+from bertviz_lab.data.pretraining.word_vectors import word_vectors
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.heads import MaskedLMHead
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
@@ -209,7 +211,7 @@ class InitialModel:
 
 def initial_model(
     config: PretrainConfig,
-    objective: str,
+    data: RunData,
     model_config: BertConfig,
     counts: NDArray,
     start: Checkpoint | None,
@@ -218,7 +220,7 @@ def initial_model(
     is_resumed: bool,
     added: Sequence[NewPiece] = (),
 ) -> InitialModel:
-    """Return the model of a run, from how often each token occurs in its text, (vocabulary).
+    """Return the model of a run, from its data and how often each token occurs in its text, (vocabulary).
 
     `start` is the model that is trained further, or the run's own checkpoint where it `is_resumed`; `added` are the
     pieces that the vocabulary has gained since.
@@ -244,9 +246,15 @@ def initial_model(
                 ids = [old.id(part) for part in new.parts]
                 parts[token_id] = [old.unk_id if part is None else part for part in ids]
             start = replace(start, model=with_more_tokens(start.model, parts, model_config.vocab_size))
-    model = build_model(config, objective, model_config, start)
-    if start is None and config.unigram_bias and config.starts_from_scratch:
-        begin_with_frequencies(model, counts)
+    model = build_model(config, data.objective, model_config, start)
+    if start is None and config.starts_from_scratch:
+        if config.unigram_bias:
+            begin_with_frequencies(model, counts)
+        if config.word_vectors and not config.streaming:
+            begin_with_word_vectors(model, data.training.documents, config.seed)
+            notes.append(
+                "The word embeddings begin as word vectors of the text: tokens with the same neighbors are alike."
+            )
     known = start.trained_length if start and not is_resumed else None
     if known and extend_positions(model, known, config.seq_len):
         notes.append(f"The position embeddings from {known} on begin as a continuation of those before.")
@@ -321,3 +329,17 @@ def begin_with_frequencies(model: nn.Module, counts: NDArray) -> None:
     for head in (module for module in model.modules() if isinstance(module, MaskedLMHead)):
         if head.bias is not None:
             head.bias.copy_(logarithms - logarithms.mean())
+
+
+@torch.no_grad()
+def begin_with_word_vectors(model: nn.Module, documents: CorpusView, seed: int) -> None:
+    """Set the word embeddings of a model from the neighbors of each token in its text, as large as random ones are.
+
+    Tokens that the text does not have, the special ones among them, keep their random vectors.
+    """
+    for embeddings in (module for module in model.modules() if isinstance(module, Embeddings)):
+        words_VE = embeddings.word.weight
+        vocab_size, size = words_VE.shape
+        vectors = torch.from_numpy(word_vectors(documents, vocab_size, size, seed))
+        known = vectors.any(1)
+        words_VE[known] = words_VE.std() * vectors[known]

@@ -20,8 +20,8 @@ FILE = Path(__file__).with_name("reference_runs.json")
 COMPARED = (
     "objective algorithm lowercase tokenizer batch_size seq_len short_seq_len short_share short_seq_probability "
     "mask_probability mask_probability_to mask_split masking whole_word span_masking single_share balanced_pairs "
-    "causal_share shallow_share unigram_bias optimizer learning_rate warmup dropout weight_decay adam_beta2 "
-    "max_grad_norm family heads share_layers segment_embeddings position_embeddings bidirectional"
+    "causal_share shallow_share unigram_bias word_vectors optimizer learning_rate warmup dropout weight_decay "
+    "adam_beta2 max_grad_norm family heads share_layers segment_embeddings position_embeddings bidirectional"
 ).split()
 _MOST_WARM_UP = 0.1  # that the causal-LM warm-up of a reference is longer or shorter, as a fraction of the run
 _TOWN = "sample:tiny-town"

@@ -192,3 +192,26 @@ def test_a_run_from_a_model_keeps_the_biases_that_it_has_learnt(text, tmp_path) 
     finish(short_run(text, steps=1, learning_rate=1e-7, init_from=str(source)), tmp_path / "further")
     trained, further = (load_checkpoint(folder).model.mlm.bias for folder in (source, tmp_path / "further" / "model"))
     assert torch.allclose(trained, further, atol=1e-6)
+
+
+def test_word_embeddings_begin_as_vectors_of_the_text_and_special_tokens_at_random(text, tmp_path) -> None:
+    found = {}
+    for counted in (False, True):
+        folder = tmp_path / str(counted)
+        finish(short_run(text, steps=1, learning_rate=1e-7, word_vectors=counted), folder)
+        found[counted] = load_checkpoint(folder / "model")
+    random, counted = (found[kind].model.bert.embeddings.word.weight for kind in (False, True))
+    changed = ~torch.isclose(random, counted, atol=1e-5).all(1)
+    assert changed.sum() > 20
+    assert not changed[sorted(found[True].tokenizer.special_ids)].any()
+    sizes = (counted[changed] ** 2).mean(1).sqrt()
+    assert torch.allclose(sizes, random.std().expand_as(sizes), rtol=0.05)
+
+
+def test_a_run_from_a_model_keeps_the_embeddings_that_it_has_learnt(text, tmp_path) -> None:
+    finish(short_run(text, steps=1), tmp_path / "first")
+    source = tmp_path / "first" / "model"
+    finish(short_run(text, steps=1, learning_rate=1e-7, init_from=str(source)), tmp_path / "further")
+    of = (load_checkpoint(folder).model.bert.embeddings.word for folder in (source, tmp_path / "further" / "model"))
+    trained, further = (table.weight for table in of)
+    assert torch.allclose(trained, further, atol=1e-6)

@@ -44,7 +44,10 @@ from tests.training.support import (
 )
 
 #: What every run of two layers says.
-STACKED = ("Progressive stacking: 1 of 2 layers is trained at first, all from 75% of the run on.",)
+STACKED = (
+    "The word embeddings begin as word vectors of the text: tokens with the same neighbors are alike.",
+    "Progressive stacking: 1 of 2 layers is trained at first, all from 75% of the run on.",
+)
 
 
 def test_a_run_goes_from_a_text_to_a_model_that_transformers_opens(text, tmp_path):
