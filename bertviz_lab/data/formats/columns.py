@@ -13,7 +13,7 @@ from importlib import resources
 from itertools import compress
 from typing import NamedTuple
 
-from bertviz_lab.data.corpora.formats.text import TEXT_NAMES
+from bertviz_lab.data.corpora.formats.text import TEXT_NAMES, column_title
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.formats.column_profile import Profile, is_date
 from bertviz_lab.data.formats.labels import LABEL_CELLS, ClassCells, number_of
@@ -60,7 +60,7 @@ def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> N
     table.leave_out({0, *repeated})
     if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
         names = ["", *names]  # R writes row numbers without a column name
-    table.names = names[: table.width]
+    table.names = [*map(column_title, names[: table.width])]
 
 
 def _repeats(row: list[str], names: list[str]) -> bool:
@@ -75,11 +75,11 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
         return options.header == "yes"
     titles = [cell.strip() for cell in rows[0]]
     rows = [rows[0], *(row for row in rows[1:] if not _repeats(row, titles))]
-    lower = [title.lower() for title in titles]
+    lower = [column_title(title).lower() for title in titles]
     if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
         return False
     requested = (options.text_a, options.text_b, options.label)
-    if any(name and not name.isdigit() and name.lower() in lower for name in requested):
+    if any(name and not name.isdigit() and column_title(name).lower() in lower for name in requested):
         return True
     columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]

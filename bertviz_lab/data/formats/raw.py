@@ -13,7 +13,7 @@ from typing import Any
 
 from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
-from bertviz_lab.data.corpora.formats.text import sample_lines
+from bertviz_lab.data.corpora.formats.text import column_title, sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, pluralized, quoted, quoted_list
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Source
 from bertviz_lab.data.corpora.streams import Meter, refuse_binary
@@ -105,7 +105,7 @@ class RawFile:
     def column(self, name: str) -> int:
         """Return the column of this name (case aside), or of this number from 1. Raises `InputError` for others."""
         names = self.column_names
-        for candidates, candidate in ((list(names), name), ([n.lower() for n in names], name.strip().lower())):
+        for candidates, candidate in ((list(names), name), ([n.lower() for n in names], column_title(name).lower())):
             if candidate in candidates:
                 return candidates.index(candidate)
         if name.isdigit() and 1 <= int(name) <= len(names):

@@ -11,6 +11,7 @@ from typing import Any
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.formats.tables import whole_lines
+from bertviz_lab.data.corpora.formats.text import column_title
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.examples import FileInfo
 from bertviz_lab.data.formats.annotations import flat, plain_records, rasa_records, tree_records
@@ -144,7 +145,7 @@ def raw_data_of_records(
         InputError: there are no records, one is nothing of these, or there are too many or too large ones.
     """
     read: list[dict[str, Any]] = []
-    fields: set[Any] = set()
+    titles: dict[str, str] = {}  # of the fields
     characters = 0
     plain = (each for n, record in enumerate(records, 1) for each in plain_records(record, n, file, report))
     for number, record in enumerate(plain, 1):
@@ -156,12 +157,14 @@ def raw_data_of_records(
                 'give records such as {"text": "You have won", "label": "spam"}.'
             )
         record = record if isinstance(record, dict) else {str(n): value for n, value in enumerate(record, 1)}
+        new = {name: column_title(name) for name in record.keys() - titles.keys()}
+        titles |= {name: name if title in record else title for name, title in new.items()}
+        record = {titles[name]: value for name, value in record.items()}
         read.append(record)
-        fields.update(record)
         characters += _clean_texts(record)
         if characters > options.max_bytes:
             raise InputError(f"{quoted(file.name)} holds more text than is read at once; give a part of it.")
-        if len(fields) > MAX_COLUMNS:
+        if len(titles) > MAX_COLUMNS:
             raise InputError(_many_fields(file))
         options.check_count(len(read), file.name)
     if not read:
@@ -173,8 +176,9 @@ def raw_data_of_records(
     if len(columns) > MAX_COLUMNS:
         raise InputError(_many_fields(file))
     cells = [[cell_text(row.get(column), names.get(column)) for column in columns] for row in rows]
-    numbers, titles = range(1, len(rows) + 1), [str(column) for column in columns]
-    return RawTable(file.info, file.unit, cells, numbers, len(columns), names=titles, class_names=names)
+    return RawTable(
+        file.info, file.unit, cells, range(1, len(rows) + 1), len(columns), names=columns, class_names=names
+    )
 
 
 def reader_of(

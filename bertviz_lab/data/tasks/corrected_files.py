@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from bertviz_lab.data.corpora.formats.tables import whole_lines
+from bertviz_lab.data.corpora.formats.text import column_title
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import find_sources
 from bertviz_lab.data.corpora.streams import Meter
@@ -186,7 +187,7 @@ def _table(text: str, info: FileInfo, layout: Layout) -> Iterator[Piece]:
         yield Piece(stream.take())
     width, column = len(info.columns), info.columns.index(info.label)
     for number, row in enumerate(layout.rows(lines), 1 + layout.said):
-        if number < 10 and info.header and info.label in (names := [cell.strip() for cell in row]):
+        if number < 10 and info.header and info.label in (names := [*map(column_title, row)]):
             column = names.index(info.label) + (width - len(names) == 1)  # R leaves the first name out
             width = max(width, len(names))
         # Surplus cells of a row are before its label where they are part of the text.

@@ -109,6 +109,7 @@ def test_markdown_is_split_at_headings_of_the_second_level_and_a_lone_rule_is_no
         ("a.csv", 'text,label\n"one\ntwo",1\n"three ""3""",0\n', ["one two", 'three "3"']),
         ("a.csv", "a,b,c\n1,2,the longest column\n1,2,of them all here\n", ["the longest column", "of them all here"]),
         ("a.csv", "id,text\n1,fine here\n2,has, a, comma\n", ["fine here", "has, a, comma"]),
+        ("a.csv", "b,\u200btext\u00a0\nthe longest column,fine here\nof them all,bye\n", ["fine here", "bye"]),
         ("a.csv", 'id, text\n1, "spaced, out"\n2, "more, here"\n', ["spaced, out", "more, here"]),
         ("a.tsv", 'a\tone "is" here\nb\t"Said aloud."\nc\tHe said "no\nd\tx\ne\ty\nf\tz\n', None),
         ("a.csv", "review|stars\nVery good film|5\nVery bad film|1\n", ["Very good film", "Very bad film"]),

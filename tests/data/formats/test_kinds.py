@@ -72,6 +72,19 @@ def test_byte_order_marks_of_joined_files_are_no_part_of_a_label(tmp_path):
     assert data.notes == ('1 byte-order mark was taken out of "a.csv".',)
 
 
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+@pytest.mark.parametrize(
+    "names", [("\u200btext", "label\u200b"), ("\ufeffText\u00a0", " label"), ("te\u00adxt ", "LABEL\u2060")]
+)
+def test_what_nobody_sees_in_a_name_of_a_column_is_no_part_of_it(names, ending, tmp_path):
+    rows = [dict(zip((*names, "other"), (*row, "xy"[n % 2]), strict=True)) for n, row in enumerate(TEXTS)]
+    table = csv_of(((r[names[0]], f"{r[names[1]]},{r['other']}") for r in rows), ",".join(rows[0]))
+    path = written(tmp_path, f"a{ending}", json.dumps(rows) if ending == ".json" else table)
+    for data in (read_task(path), read_task(path, label="label\u200d"), read_task(path, text_a=names[0])):
+        assert rows_of(data) == PLAIN
+        assert (data.files[0].text_a.lower(), data.files[0].label.lower()) == ("text", "label")
+
+
 @pytest.mark.parametrize("delimiter", ["^", "@"])
 def test_a_rare_sign_before_a_label_divides_cells(delimiter, tmp_path):
     path = written(tmp_path, "a.txt", "".join(f"{text}{delimiter}{label}\n" for text, label in TEXTS))

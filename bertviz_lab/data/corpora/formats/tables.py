@@ -18,6 +18,7 @@ from bertviz_lab.data.corpora.formats.text import (
     Paragraphs,
     cell_markup,
     cell_paragraphs,
+    column_title,
     known_name,
     sample_lines,
 )
@@ -174,11 +175,11 @@ def _text_column(rows: list[list[str]], text_field: str | None, name: str) -> tu
     rows = [row for row in rows if any(row)]
     if not rows:
         raise InputError(f"{quoted(name)} holds no text; choose a file with text in it.")
-    first = [cell.strip() for cell in rows[0]]
+    first = [column_title(cell) for cell in rows[0]]
     if text_field is not None:
         lower = [cell.lower() for cell in first]
-        if text_field.strip().lower() in lower:
-            return lower.index(text_field.strip().lower()), True
+        if (wanted := column_title(text_field).lower()) in lower:
+            return lower.index(wanted), True
         if text_field.isdigit() and 1 <= int(text_field) <= max(map(len, rows)):
             return int(text_field) - 1, False
         names = ", ".join(map(quoted, first[:20]))

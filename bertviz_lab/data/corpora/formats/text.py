@@ -1,6 +1,7 @@
 """Plain text as paragraphs, with None at the end of each document."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -17,9 +18,14 @@ TEXT_NAMES = (
 )  # fmt: skip
 
 
+def column_title(name: str) -> str:
+    """Return the name of a column as people see it: without zero-width characters, and with single blanks inside."""
+    return " ".join("".join(c for c in name if unicodedata.category(c) != "Cf").split())
+
+
 def known_name(names: Sequence[str]) -> int | None:
     """Index in `names` of the first of `TEXT_NAMES` that occurs, ignoring case; None if none does."""
-    lower = [name.strip().lower() for name in names]
+    lower = [column_title(name).lower() for name in names]
     return next((lower.index(name) for name in TEXT_NAMES if name in lower), None)
 
 
