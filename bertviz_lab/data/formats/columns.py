@@ -126,10 +126,9 @@ def choose_columns(
     if len(set(given.values())) < len(given):
         raise InputError(f"Texts and label of {quoted(table.name)} are to be different columns; name each once.")
     if table.width < 2:
-        raise InputError(
-            f"{quoted(table.name)} has one column only, and a text and a label are needed; name its delimiter, "
-            "or give a file with both."
-        )
+        advice = "name its delimiter, or give a file" if table.delimiter else f"give {table.unit}s"
+        only = f"{quoted(table.name)} has one column only ({quoted_list(table.column_names)})"
+        raise InputError(f"{only}, and a text and a label are needed; {advice} with both.")
     profiles = [Profile.of(column) for column in table.columns]
     taken = set(given.values())
     label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from bertviz_lab.data.corpora.formats.hub import DatasetName
@@ -74,39 +73,44 @@ def _json_records(file: TextFile, stream: Any, report: DropReport) -> Iterator[A
         yield from _records_of(value, file.name, report)
 
 
-def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterator[Any]:
-    """Yield the records of an object at the top of a file, in whichever layout it holds them."""
-    if set(value) == {"rasa_nlu_data"}:
-        value = value["rasa_nlu_data"]
+def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int = 4) -> Iterator[Any]:
+    """Yield the records of an object, in whichever layout it or one of its inner objects has, `depth` levels down."""
     if isinstance(value.get("intents"), dict):  # Snips NLU
         value = {
             name: intent.get("utterances") for name, intent in value["intents"].items() if isinstance(intent, dict)
         }
     lists = {key: v for key, v in value.items() if isinstance(v, list) and v}
-    objects = [v for v in value.values() if isinstance(v, dict)]
-    nested = any(isinstance(cell, (dict, list)) for record in objects for cell in record.values())
+    objects = {key: v for key, v in value.items() if isinstance(v, dict) and v and depth}
+    are_splits = all(_SPLIT.fullmatch(key.lower()) for key in (*lists, *objects))
+    tables = lists | objects if are_splits else {k: v for k, v in lists.items() if isinstance(v[0], (dict, list))}
     columns, data = value.get("columns"), value.get("data")
     if isinstance(columns, list) and isinstance(data, list):  # orient="split" of pandas
         yield from (dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list))
-    elif len(objects) == len(value) > 0 and all(objects) and not nested:
-        keys = list(objects[0])
+    elif is_squad(value):
+        yield value
+    elif len(objects) == len(value) > 0 and not are_splits and _are_alike([*objects.values()]):
+        keys = list(next(iter(objects.values())))
         by_column = len(keys) > len(objects) or (len(keys) == len(objects) and all(key.isdigit() for key in keys))
         if by_column:  # orient="columns" of pandas, else "index"
             yield from ({column: cells.get(key) for column, cells in value.items()} for key in keys)
         else:
-            yield from objects
-    elif lists and all(_SPLIT.fullmatch(key.lower()) for key in lists):
-        chosen = [key for key in lists if key.lower() in ("train", "oos_train")] or [*lists][:1]
-        if others := [key for key in lists if key not in chosen]:
-            read = f"only {quoted_list(chosen)} {'is' if len(chosen) == 1 else 'are'} read, not {quoted_list(others)}"
-            report.note(f"Of the splits of {quoted(name)} {read}.")
-        yield from chain.from_iterable(lists[key] for key in chosen)
-    elif lists and all(isinstance(r, dict) and isinstance(r.get("data"), list) for v in lists.values() for r in v):
+            yield from objects.values()
+    elif (
+        lists
+        and not are_splits
+        and all(isinstance(r, dict) and isinstance(r.get("data"), list) for v in lists.values() for r in v)
+    ):
         for intent, records in lists.items():  # SNIPS
             for record in records:
                 yield {"text": "".join(str(part.get("text", "")) for part in record["data"]), "label": intent}
-    elif records := [v for v in lists.values() if isinstance(v[0], (dict, list))]:
-        yield from max(records, key=len)
+    elif tables:
+        train = [key for key in tables if key.lower() in ("train", "oos_train")]
+        chosen = (train or [*tables][:1]) if are_splits else [max(tables, key=lambda key: len(tables[key]))]
+        if others := [key for key in tables if key not in chosen]:
+            read = f"only {quoted_list(chosen)} {'is' if len(chosen) == 1 else 'are'} read, not {quoted_list(others)}"
+            report.note(f"Of the {'splits' if are_splits else 'lists'} of {quoted(name)} {read}.")
+        for part in (tables[key] for key in chosen):
+            yield from part if isinstance(part, list) else _records_of(part, name, report, depth - 1)
     elif len(lists) == len(value) > 1 and all(map(_are_texts, lists.values())):
         report.note(f"The lists of {quoted(name)} were read as the texts of the labels {quoted_list(list(lists))}.")
         yield from ({"text": text, "label": label} for label, texts in lists.items() for text in texts)
@@ -115,7 +119,15 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport) -> Iterato
     elif value and len(lists) == len(value) and len({len(v) for v in lists.values()}) == 1:  # a list for each column
         yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
     else:
-        yield value
+        inner = [list(_records_of(v, name, report, depth - 1)) for v in objects.values()]
+        several = [records for records in inner if len(records) > 1]
+        yield from several[0] if len(several) == 1 else [value]
+
+
+def _are_alike(objects: Sequence[dict[str, Any]]) -> bool:
+    """Return whether objects are the rows or the columns of one table: flat, or several with fields in common."""
+    flat_ones = not any(isinstance(cell, (dict, list)) for record in objects for cell in record.values())
+    return flat_ones or (len(objects) > 1 and all(not record.keys().isdisjoint(objects[0]) for record in objects))
 
 
 def _are_texts(values: Sequence[Any]) -> bool:

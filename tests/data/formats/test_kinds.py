@@ -277,6 +277,13 @@ ORIENTS = {
     "columns": {name: {str(n): row[c] for n, row in enumerate(TEXTS)} for c, name in enumerate(("text", "label"))},
     "lists": {"text": [t for t, _ in TEXTS], "label": [label for _, label in TEXTS]},
     "table": {"schema": {"fields": []}, "data": [{"index": 0, "text": t, "label": label} for t, label in TEXTS]},
+    "deep": {"version": 1, "data": {"name": "x", "records": [{"text": t, "label": label} for t, label in TEXTS]}},
+    "deep splits": {"data": {"train": [{"text": t, "label": label} for t, label in TEXTS], "test": [{"text": "no"}]}},
+    "deep by id": {"data": {f"id{n}": {"text": t, "label": lb, "by": ["ann"]} for n, (t, lb) in enumerate(TEXTS)}},
+    "splits by id": {name: {str(n): {"text": t, "label": lb} for n, (t, lb) in enumerate(texts)}
+                     for name, texts in (("test", TEXTS[:3]), ("train", TEXTS))},
+    "hits": {"took": 3, "hits": {"total": 30, "hits": [{"_id": str(n), "_source": {"text": t, "label": label}}
+                                                       for n, (t, label) in enumerate(TEXTS)]}},
     "splits": {"train": [list(row) for row in TEXTS], "val": [["no", "bad"]], "oos_test": [["no", "oos"]]},
     "chat": [{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": lb}]} for t, lb in TEXTS],
     "label studio": [{"id": n, "data": {"text": t}, "annotations": [{"result": [{"value": {"choices": [label]}}]}]}
