@@ -36,6 +36,7 @@ ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
 _CHOICES = ("options", "choices", "endings", "distractors")
+_CHOICE = re.compile(r"(option|choice|ending|answer)[ _]?[0-9a-e]|[a-e]", re.IGNORECASE)
 _SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
@@ -86,7 +87,7 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int
     columns, data = value.get("columns"), value.get("data")
     if isinstance(columns, list) and isinstance(data, list):  # orient="split" of pandas
         yield from (dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list))
-    elif is_squad(value):
+    elif is_squad(value) or _choices([value], list(value)):
         yield value
     elif len(objects) == len(value) > 0 and not are_splits and _are_alike([*objects.values()]):
         keys = list(next(iter(objects.values())))
@@ -200,9 +201,10 @@ def reader_of(
     if options.task in ("auto", "qa") and 2 * sum(map(is_squad, sample)) >= len(sample):
         return lambda records: read_squad(records, file.info, options, report)
     columns = list(dict.fromkeys(key for row in sample for key in row))
-    if choices := [c for c in _CHOICES if isinstance(sample[0].get(c), (list, dict)) and "question" in columns]:
-        what = f"multiple-choice questions (field {quoted(choices[0])}), which no task here learns"
-        raise InputError(f"{quoted(file.name)} holds {what}; give records with a text and a label each.")
+    if not (options.text_a or options.label) and (choices := _choices(sample, columns)):
+        what = f"multiple-choice questions ({quoted_list(choices)}), which no task here learns"
+        advice = f"give {file.unit}s with a text and a label each, or name the two with --text-a and --label"
+        raise InputError(f"{quoted(file.name)} holds {what}; {advice}.")
     raw = RawSentences(replace(file.info, columns=tuple(map(str, columns))), file.unit)
     reader: Callable[[list[Any]], RawData] | None = None
     fields: tuple[str, ...] = ()
@@ -222,6 +224,20 @@ def reader_of(
             report.doubt(f"{both}: choose --task classification or --task tokens.", "task")
             return None if intents[0] == "intent" else reader
     return reader
+
+
+def _choices(sample: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    """Return the fields with the answers to choose from: one with a list, or three or more of which a key names one."""
+    first = {**flat(dict(sample[0])), **sample[0]}
+    if lists := [name for name in _CHOICES if isinstance(first.get(name), (list, dict))]:
+        return lists if first.keys() & {"question", "questions", "ctx"} else []
+    each = [column for column in columns if _CHOICE.fullmatch(column)]
+    texts = {str(row.get(column)) for row in sample for column in each}
+    if len(each) < 3 or len(texts) < len(sample) * len(each) / 4:  # others are answers to a survey
+        return []
+    keys = {*map(str, range(len(each) + 1)), *(column[-1].lower() for column in each)}
+    values = [{str(row.get(column)).strip().lower() for row in sample} for column in columns if column not in each]
+    return each if any(len(cells) > 1 and cells <= keys for cells in values) else []
 
 
 def _is_class(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
@@ -290,7 +306,7 @@ def _tagged_fields(
     aligned = [c for c in lists if c != word and _are_aligned(sample, word, c)]
     aligned = aligned or [c for c in lists if c != word and c in _TAG_NAMES]
     tags = [c for c in (options.label, *_TAG_NAMES) if c in aligned] or aligned[-1:]
-    if not word or not tags:
+    if not word or not tags or (options.label in columns and options.label != tags[0]):
         return None
     if sentences and not words:
         read = f"The lists of {quoted(word)} were read as words, and none is as long as the texts of"
