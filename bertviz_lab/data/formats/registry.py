@@ -34,7 +34,7 @@ from bertviz_lab.data.formats.annotations import are_trees, is_rasa
 from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
 from bertviz_lab.data.formats.raw import DropReport, RawData, RawTable, ReadOptions, TextFile, open_text
 from bertviz_lab.data.formats.records import read_dataset, read_json
-from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, long_delimiter, read_label_lines, read_table
+from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, decode_bytes, long_delimiter, read_label_lines, read_table
 from bertviz_lab.data.formats.words.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
 from bertviz_lab.data.formats.words.standoff import ENDING as ANNOTATIONS
 from bertviz_lab.data.formats.words.standoff import annotated_texts, read_standoff
@@ -113,6 +113,9 @@ def load_raw_data(
             raise InputError(f"None of these files could be read; the first: {notes.skipped[0]}")
         for sentence in notes.left_out():
             report.note(sentence)
+        for raw in raw_files:
+            if isinstance(raw, RawTable):
+                decode_bytes(raw, report)
         return raw_files
     finally:
         close_archives(sources)

@@ -1,5 +1,6 @@
 """Tables (.csv, .tsv and the like) and lines that begin with a label: files to rows of cells, rows to examples."""
 
+import ast
 import csv
 import re
 from collections import Counter
@@ -22,6 +23,12 @@ _LONG_DELIMITER = re.compile(r" [|]{3} |::|\t\t|[~|^#@$%*=+;§]{2,5}|[~^#@$§]")
 _RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
 _ESTIMATED_AFTER = 100_000  # rows
 _TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt", "summe", "mittelwert", "итого", "合计")
+#: Bytes as Python prints them, which PAWS and tables of encoded tweets hold.
+_BYTES = re.compile(r"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:x[0-9a-f]{2}|[\\'"nrt]))*+\1""")
+_DECODED = (
+    "cell held bytes (b'...'), and was read as their text",
+    "cells held bytes (b'...'), and were read as their text",
+)
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
 
@@ -200,6 +207,15 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
                 options.check_count(len(rows), file.name)
     info = FileInfo(file.name, "label-text", file.encoding, " ")
     return RawTable(info, "line", rows, numbers, 2, names=["label", "text"])
+
+
+def decode_bytes(table: RawTable, report: DropReport) -> None:
+    """Replace cells that hold bytes as Python prints them, such as b'caf\\xc3\\xa9', by their text."""
+    for number, row in zip(table.numbers, table.rows, strict=True):
+        if printed := [column for column, cell in enumerate(row) if _BYTES.fullmatch(cell)]:
+            report.repair(*_DECODED, table, number, len(printed))
+        for column in printed:
+            row[column] = ast.literal_eval(row[column]).decode("utf-8", "replace")
 
 
 def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:

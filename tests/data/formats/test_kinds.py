@@ -85,6 +85,22 @@ def test_what_nobody_sees_in_a_name_of_a_column_is_no_part_of_it(names, ending, 
         assert (data.files[0].text_a.lower(), data.files[0].label.lower()) == ("text", "label")
 
 
+@pytest.mark.parametrize("ending", [".tsv", ".json"])
+@pytest.mark.parametrize("every", [1, 10])
+def test_bytes_as_python_prints_them_are_read_as_their_text(every, ending, tmp_path):
+    texts = [f"it's the {name} café, b'day \\n\n 😀 {n}" for n, (name, _) in enumerate(TEXTS)]
+    cells = [str(text.encode()) if n % every == 0 else f"b'day number {n}" for n, text in enumerate(texts)]
+    rows = [(cell, label) for cell, (_, label) in zip(cells, TEXTS, strict=True)]
+    table = "text\tlabel\n" + "".join(f"{cell}\t{label}\n" for cell, label in rows)
+    records = json.dumps([{"text": cell, "label": label} for cell, label in rows])
+    path = written(tmp_path, f"a{ending}", records if ending == ".json" else table)
+    data = read_task(path)
+    expected = [text if n % every == 0 else cell for n, (text, cell) in enumerate(zip(texts, cells, strict=True))]
+    assert [example.text_a for example in data.examples] == expected
+    assert repaired(data) == [("cells held bytes (b'...'), and were read as their text", 30 // every)]
+    assert [example.text_a for example in read_inputs(path, "classification").examples] == expected
+
+
 @pytest.mark.parametrize("delimiter", ["^", "@"])
 def test_a_rare_sign_before_a_label_divides_cells(delimiter, tmp_path):
     path = written(tmp_path, "a.txt", "".join(f"{text}{delimiter}{label}\n" for text, label in TEXTS))
