@@ -45,6 +45,7 @@ _KINDS: dict[type, tuple[str, tuple[Task, ...]]] = {
     RawSentences: ("words with a label each", ("tokens",)),
     RawQuestions: ("questions about passages", ("qa",)),
 }
+_RATINGS = frozenset(map(str, range(11)))  # five of them or more may be a scale
 _SPELLINGS = 10  # of one label at most: prefixes of spans, upper and lower case
 _CONTINUED = (
     "label continued a span that had not begun, and begins it now",
@@ -211,9 +212,14 @@ def _read_tables(
         return results
     counts = class_counts(results[0].examples)
     cells.check(counts, len(results[0].examples), first, first_columns.label)
+    notes = list(results[0].notes)
     if single := sorted(name for name, n in counts.items() if n == 1):
-        note = f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}."
-        results[0] = replace(results[0], notes=(*results[0].notes, note))
+        notes.append(f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}.")
+    if options.task == "auto" and len(counts) > 4 and counts.keys() <= _RATINGS:
+        span = f"{min(map(int, counts))} to {max(map(int, counts))}"
+        regression = "if they are ratings or similarities, --task regression predicts numbers"
+        notes.append(f"The whole numbers {span} were read as classes; {regression}.")
+    results[0] = replace(results[0], notes=tuple(notes))
     return _with_labels(results, deciding, first.class_names.get(label_name, ()))
 
 

@@ -30,6 +30,7 @@ from bertviz_lab.errors import InputError
 _LABEL = ("label",)
 _ONE_WORD = re.compile(r"[^\s\u0e00-\uffff]+")  # in a script with blanks between words
 _LIST = re.compile(r"\[.*\]|\{.*\}", re.DOTALL)
+_POINTS = re.compile(r"\d+(?:[.,]\d+)?\s*(?:/\s*\d+(?:[.,]\d+)?|%)")  # 3 / 5, 60%
 _SHOWN_LABELS, _SHOWN_CHARACTERS = 12, 100
 _SAMPLE = 1_000  # texts that are looked at
 _NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "inf", "-inf", "infinity", "-infinity", "unknown",
@@ -177,6 +178,9 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
                 tasks = "multilabel to read it so"
                 tasks += ", or regression to read decimals" if are_comma_decimals(counts.keys()) else ""
                 yield Doubt(f"{quoted(labels[0])} may be {what}: give --task {tasks}.", ("task",))
+        if counts and all(map(_POINTS.fullmatch, counts)):
+            read = f"The points or percentages ({quoted(min(counts))}) were read as classes"
+            yield Doubt(f"{read}: name another label with --label, or write numbers for --task regression.", _LABEL)
         few = max(20, len(data.examples) // 5) if len(data.examples) > 20 else max(2, len(data.examples) // 3)
         if len(counts) > few:
             labels_and_examples = f"{len(counts):,} labels for {len(data.examples):,} examples"

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.formats.read import read_splits, read_task
+from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import table
 from tests.data.support import written
@@ -24,6 +25,31 @@ from tests.data.support import written
 )
 def test_numeric_labels_are_classes_or_regression_targets(tmp_path, labels, task):
     assert read_task(written(tmp_path, "a.csv", table(400, labels=labels))).task == task
+
+
+@pytest.mark.parametrize(
+    ("labels", "span"),
+    [(range(1, 6), "1 to 5"), (range(6), "0 to 5"), ((1, 2, 3, 8, 9, 10), "1 to 10"), (range(4), ""), (range(20), "")],
+)
+def test_whole_numbers_that_may_be_ratings_are_classes_with_a_hint(tmp_path, labels, span):
+    rows = "".join(f"film number {n},{labels[n % len(labels)]}\n" for n in range(60))
+    path = written(tmp_path, "a.csv", f"text,label\n{rows}")
+    hint = f"The whole numbers {span} were read as classes; if they are ratings or similarities, --task regression"
+    reading = Reading.of(read_task(path))
+    assert [note.startswith(hint) for note in reading.notes] == [True] * bool(span)
+    assert reading.task == "classification"
+    assert reading.sure
+    assert not read_task(path, "classification").notes
+    assert read_task(path, "regression").task == "regression"
+
+
+@pytest.mark.parametrize("point", ["{} / 5", "{}.00 / 5", "{}0%"])
+def test_points_of_a_quiz_are_doubtful_classes(tmp_path, point):
+    rows = "".join(f"the answer of number {n},{point.format(n % 4)},{'xy'[n % 2]}\n" for n in range(40))
+    path = written(tmp_path, "a.csv", f"Essay,Score,Topic area\n{rows}")
+    (doubt,) = Reading.of(read_task(path)).doubts
+    assert "name another label with --label, or write numbers for --task regression" in doubt.sentence
+    assert Reading.of(read_task(path, label="Score")).sure
 
 
 def test_integer_classes_are_integers_and_sort_as_numbers(tmp_path):
