@@ -15,8 +15,9 @@ from bertviz_lab.data.formats.raw import DropReport, RawFile
 
 _DIFFERENT = (
     "record has annotations that differ: the most frequent was read",
-    ("records have annotations that differ: the most frequent was read"),
+    "records have annotations that differ: the most frequent was read",
 )
+_TIED = "record has annotations that tie: the first was read", "records have annotations that tie: the first was read"
 _REJECTED = 'answer "reject" was read as "not" and the label', 'answers "reject" were read as "not" and the label'
 _PATTERNS = ("patterns", "examples", "utterances", "phrases", "text", "texts", "questions")
 _INTENTS = ("tag", "intent", "label", "name")
@@ -112,7 +113,8 @@ def _label_studio(results: Any) -> dict[str, Any]:
 def _most_frequent(answers: list[dict[str, Any]], number: int, file: RawFile, report: DropReport) -> dict[str, Any]:
     counts = Counter(map(str, answers))
     if len(counts) > 1:
-        report.repair(*_DIFFERENT, file, number)
+        (_, most), (_, second), *_ = counts.most_common()
+        report.repair(*(_TIED if most == second else _DIFFERENT), file, number)
     return max(answers, key=lambda answer: counts[str(answer)])
 
 

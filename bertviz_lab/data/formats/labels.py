@@ -29,6 +29,7 @@ _WRITTEN_LIST = re.compile(rf"""\s*+(?:\[|\((?=\s*+['"]))\s*+(?:(?:{_LISTED.patt
 _SCORE_NAMES = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating", "value")
 #: Between the labels of a cell; the first is what the lists of records are read with.
 SEPARATORS = ("\n", "|", ";", ",")
+_RARE_SEPARATORS = ("#", "/", " ")  # that also stand inside the names of labels
 #: Names of labels that a file gives as 0, 1 ..., a line each, as data sets such as GoEmotions have them.
 NAMES_FILE = "labels.txt"
 _LIST = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
@@ -82,20 +83,22 @@ def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[
 
 
 def label_separator(counts: Mapping[str, int]) -> str:
-    """Return what stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single
-    labels.
+    """Return what stands between labels in cells with these counts: one of `SEPARATORS` or `_RARE_SEPARATORS`, or ""
+    for single labels.
 
-    A blank separates labels only where the parts of a cell are labels by themselves elsewhere, or numbers: "very good"
-    is one label.
+    A rare one separates labels only where the parts of each cell are labels by themselves elsewhere, or numbers between
+    blanks: "very good", "C#" and "Sci/Tech" are one label.
     """
     cells = {_unwrapped(cell): n for cell, n in counts.items() if not is_missing(cell)}
     for separator in SEPARATORS:
         if any(separator in cell for cell in cells):
             return separator
-    alone = {cell for cell in cells if " " not in cell.strip()}
-    compound = [cell.split() for cell in cells if " " in cell.strip()]
-    if compound and all(part in alone or part.isdigit() for parts in compound for part in parts):
-        return " "
+    for separator in _RARE_SEPARATORS:
+        alone = {cell.strip() for cell in cells if separator not in cell.strip()}
+        compound = [cell.split(separator.strip() or None) for cell in cells if separator in cell.strip()]
+        parts = {part.strip() for parts in compound for part in parts}
+        if parts and all(part in alone or (separator == " " and part.isdigit()) for part in parts):
+            return separator
     return ""
 
 

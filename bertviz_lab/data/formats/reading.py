@@ -23,7 +23,7 @@ from bertviz_lab.data.examples import (
 )
 from bertviz_lab.data.formats.column_profile import is_date
 from bertviz_lab.data.formats.columns import SINGLE_TEXT_NAMES
-from bertviz_lab.data.formats.labels import are_comma_decimals, number_of
+from bertviz_lab.data.formats.labels import are_comma_decimals, label_separator, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT
 from bertviz_lab.errors import InputError
 
@@ -167,7 +167,8 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
         times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
     if data.task in ("classification", "multilabel"):
-        parts = {label: {part.strip() for part in re.split(r"[|,;]", label)} for label in counts}
+        separators = re.escape(f"|,;{label_separator(counts).strip()}")
+        parts = {label: {part.strip() for part in re.split(f"[{separators}]", label)} for label in counts}
         labels_with = Counter(chain.from_iterable(parts.values()))
         several = [label for label in counts if _may_be_several(label, parts[label], labels_with)]
         lists = [label for label in counts if _LIST.fullmatch(label)]

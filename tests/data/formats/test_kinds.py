@@ -134,10 +134,28 @@ def test_numbers_with_a_comma_may_be_several_labels(tmp_path):
     assert read_task(path, "multilabel").examples[0].label == ("1", "2")
 
 
-@pytest.mark.parametrize("cell", ["price|quality", "price; quality", "3 14", "a;other|b"])
+@pytest.mark.parametrize("cell", ["price|quality", "price; quality", "3 14", "a;other|b", "quality/3", "other#quality"])
 def test_labels_of_other_cells_in_one_cell_are_doubted(cell, tmp_path):
     rows = "".join(f"the text {n}\t{(cell, 'quality', '3', 'other')[n % 4]}\n" for n in range(40))
     assert "may be several labels" in Reading.of(read_task(written(tmp_path, "a.tsv", rows))).doubts[0].sentence
+
+
+@pytest.mark.parametrize("cell", ["3#", "price/quality", "very 3"])
+def test_signs_inside_the_name_of_a_label_are_part_of_it(cell, tmp_path):
+    rows = "".join(f"the text {n}\t{(cell, 'quality', '3', 'other')[n % 4]}\n" for n in range(40))
+    assert Reading.of(read_task(written(tmp_path, "a.tsv", rows))).sure
+
+
+def test_annotators_who_tie_are_named_apart_from_those_who_differ(tmp_path):
+    chosen = [("bad", "good"), ("good", "good"), ("good", "bad", "bad")]
+    answers = [[{"result": [{"value": {"choices": [label]}}]} for label in chosen[n % 3]] for n in range(9)]
+    records = [{"data": {"text": f"the text {n}"}, "annotations": answer} for n, answer in enumerate(answers)]
+    data = read_task(written(tmp_path, "a.json", json.dumps(records)))
+    assert [example.label for example in data.examples[:3]] == ["bad", "good", "bad"]
+    assert repaired(data) == [
+        ("records have annotations that tie: the first was read", 3),
+        ("records have annotations that differ: the most frequent was read", 3),
+    ]
 
 
 def test_lists_of_topics_are_several_labels_even_if_few_stand_alone(tmp_path):

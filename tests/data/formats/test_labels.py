@@ -102,7 +102,7 @@ def table_of_sets(separator: str) -> str:
     return "text\tlabels\n" + "".join(f"{t}\t{separator.join(s)}\n" for t, s in zip(ENTRIES, SETS, strict=True))
 
 
-@pytest.mark.parametrize("separator", ["|", ";", ",", ", ", " "])
+@pytest.mark.parametrize("separator", ["|", ";", ",", ", ", "#", "/", " "])
 def test_cells_are_split_at_the_separator_that_they_have(tmp_path, separator) -> None:
     data = read_task(written(tmp_path, "a.tsv", table_of_sets(separator)), "multilabel")
     assert (data.task, data.labels) == ("multilabel", ("angry", "glad", "sad"))
