@@ -237,13 +237,15 @@ def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Rea
 
 
 def _claim_json(ending: str, lines: list[str], options: ReadOptions) -> int:
-    is_record = _filled(lines)[0].rstrip().endswith("}")
-    return 3 if ending == ".json" else 2 if _is_marked(lines) and not is_record and ending not in _JSON_LINES else 0
+    first = _filled(lines)[0].strip("\ufeff \t\r\n")
+    if ending in _JSON_LINES:  # a list of records may be under this name
+        return 4 * (re.match(r"\[\s*(?:\{|$)", first) is not None)
+    return 3 if ending == ".json" else 2 if _is_marked(lines) and not first.endswith("}") else 0
 
 
 def _claim_json_lines(ending: str, lines: list[str], options: ReadOptions) -> int:
     first = _filled(lines)[0]
-    begins = first.lstrip("\ufeff ").startswith("{") and '"' in first and first.rstrip().endswith("}")
+    begins = _is_marked(lines) and first.lstrip("\ufeff ").startswith("{") and first.rstrip().endswith("}")
     return 3 if ending in _JSON_LINES else 2 if begins and ending != ".json" else 0
 
 
@@ -312,9 +314,8 @@ def _is_divided(lines: list[str]) -> bool:
 
 
 def _is_marked(lines: list[str]) -> bool:
-    """Return whether a text begins as JSON does."""
-    first = _filled(lines)[0].lstrip("\ufeff ")
-    return first.startswith(("{", "[")) and ('"' in first or len(first.strip()) == 1)
+    """Return whether a text begins as JSON does, or as records that Python has printed."""
+    return re.match(r"[\ufeff ]*[{\[]\s*(?:[\"'{\[(]|$)", _filled(lines)[0]) is not None
 
 
 #: One reader per format of text; others are known by their first bytes.

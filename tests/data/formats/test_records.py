@@ -30,6 +30,13 @@ def test_a_record_a_line_is_read_under_either_ending(tmp_path, name):
     assert len(data.examples) == 20
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".txt"])
+def test_a_list_of_records_is_read_under_every_ending(indent, ending, tmp_path):
+    data = read_task(written(tmp_path, f"a{ending}", json.dumps(RECORDS, indent=indent)))
+    assert (len(data.examples), data.examples[1].text_a) == (20, "film 1 was good")
+
+
 def test_records_over_several_lines_each_are_read_one_after_the_other(tmp_path):
     data = read_task(written(tmp_path, "a.json", "\n".join(json.dumps(record, indent=2) for record in RECORDS)))
     assert len(data.examples) == 20
@@ -107,6 +114,8 @@ def test_half_a_surrogate_pair_in_a_text_becomes_a_replacement_character(tmp_pat
     ("name", "content", "message"),
     [
         ("a.jsonl", '{"text": "a"}\n{"text": \n', r'^Line 2 of "a\.jsonl" is not JSON'),
+        ("a.txt", "{'text': 'a, b', 'label': 'c'}\n" * 9, r'^Line 1 of "a\.txt" is not JSON \(.* double quotes\)'),
+        ("a.txt", "[('a text, here', 'c'), ('b', 'd')]\n", r'^"a\.txt" is not JSON from line 1'),
         ("a.json", '{"data": [{"text": "a"}\n', r'"a\.json" is not JSON from line 2'),
         ("a.json", "[1, 2]", r'"a\.json" record 1 is neither an object nor a list'),
         ("a.json", '["a", "b"]', r'"a\.json" has one column only \("text"\), .*; give records with both'),
