@@ -150,6 +150,22 @@ def test_columns_with_common_names_are_used(tmp_path):
     assert info.rows[0] == ("1", "fine film", "pos")
 
 
+@pytest.mark.parametrize(
+    ("header", "text", "label"),
+    [
+        ("ID,Target,Tweet,Stance", "Tweet", "Stance"),
+        ("ID,overall,reviewText,summary", "reviewText", "overall"),
+        ("ID,Rating,Review Text,Title", "Review Text", "Rating"),
+        ("ID,label,full_text,description", "full_text", "label"),
+    ],
+)
+def test_of_two_columns_with_common_names_the_likelier_is_used(header, text, label, tmp_path):
+    rows = "".join(f"{n}x,{'ab'[n % 2]},a longer text of number {n},{'cde'[n % 3]}\n" for n in range(30))
+    rows = rows if label == "Stance" else "".join(f"{n}x,{n % 2},the text of {n},the part {n}\n" for n in range(30))
+    info = read_task(written(tmp_path, "a.csv", f"{header}\n{rows}")).files[0]
+    assert (info.text_a, info.label) == (text, label)
+
+
 def test_columns_are_inferred_by_length_and_values(tmp_path):
     lines = [f"{1000 + n},x,the whole story of number {n} is told,{'ab'[n % 2]}" for n in range(40)]
     data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))

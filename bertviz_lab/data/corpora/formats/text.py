@@ -13,8 +13,9 @@ from bertviz_lab.data.corpora.reading_notes import FileNotes
 from bertviz_lab.data.documents import count_words
 
 TEXT_NAMES = (
-    "text", "sentence", "sentences", "content", "body", "document", "article", "paragraph", "passage", "context",
-    "review", "message", "comment", "tweet", "post", "story", "description", "abstract", "summary",
+    "text", "full_text", "sentence", "sentences", "content", "body", "document", "article", "paragraph", "passage",
+    "context", "review", "review text", "review_text", "reviewtext", "message", "comment", "tweet", "post", "story",
+    "description", "abstract", "summary",
 )  # fmt: skip
 
 
