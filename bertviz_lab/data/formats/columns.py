@@ -30,7 +30,7 @@ METADATA_NAMES = frozenset(_NAMES["metadata"])
 _TEXT_NAMES = {*SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)} - {"aspect", "source", "title"}
 _REPEATED = "row repeats the header and was left out", "rows repeat the header and were left out"
 _JOINED_COLUMN = "labels"  # that replaces columns of 0 and 1
-_BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"})
+_BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"}, {"x"})
 _MAX_TITLE_LENGTH = 40
 
 
@@ -76,7 +76,7 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     titles = [cell.strip() for cell in rows[0]]
     rows = [rows[0], *(row for row in rows[1:] if not _repeats(row, titles))]
     lower = [column_title(title).lower() for title in titles]
-    if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
+    if not any(titles):
         return False
     requested = (options.text_a, options.text_b, options.label)
     if any(name and not name.isdigit() and column_title(name).lower() in lower for name in requested):
@@ -85,6 +85,12 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
     pairs = RELATED_NAMES if options.task == "embeddings" else PAIR_NAMES
     known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
+    profiles = [Profile.of(column) for column in columns]
+    dated = [title for title, p in zip(titles, profiles, strict=True) if p.filled > 0.5 and p.dates == 1]
+    if len(rows) > 2 and any(title and not re.search(r"\d", title) for title in dated):
+        return True  # that of a survey, whose questions may be longer than titles
+    if any(len(title) > _MAX_TITLE_LENGTH for title in titles):
+        return False
     if not known_names.isdisjoint(lower) and not any(map(all, zip(recurs, titles, strict=True))):
         return True
     if (
@@ -93,7 +99,6 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
         or len(set(lower)) < len(lower)
     ):
         return False
-    profiles = [Profile.of(column) for column in columns]
     measured = [p.filled > 0.5 and 1 in (p.numbers, p.dates) for p in profiles]
     if any(title and not is_date(title) for title in compress(titles, measured)):
         return True
@@ -132,8 +137,8 @@ def choose_columns(
     profiles = [Profile.of(column) for column in table.columns]
     taken = set(given.values())
     label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)
-    if "label" not in given:
-        _doubt_metadata(table, profiles[label], label, report)
+    if "label" not in given and _is_metadata(table, profiles[label], label):
+        _doubt_label(table, label, "it looks like metadata", report)
     if table.names is None and options.header == "auto":
         _doubt_header(table, label, report)
     text_a, text_b = given.get("text_a"), given.get("text_b")
@@ -170,8 +175,9 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
             _doubt_label(table, best, f"{table.describe_column(rival)} could be it too", report)
         return best
     if labels:
-        # Of several, the one with the fewest values, complete ones first; at a tie, the last.
-        best = min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
+        # Of several, the one with the fewest values; complete ones first, and metadata last; at a tie, the last.
+        about = {c for c in labels if _is_metadata(table, profiles[c], c)}
+        best = min(labels, key=lambda c: (c in about, profiles[c].filled < 0.9, profiles[c].distinct, -c))
         rivals = [c for c in labels if c != best and (profiles[c].distinct <= 50 or profiles[c].decimals > 0.5)]
         if rivals and table.width > 2:
             others = ", ".join(map(table.describe_column, rivals[:3]))
@@ -203,14 +209,13 @@ def _doubt_header(table: RawTable, label: int, report: DropReport) -> None:
         report.doubt(f"{read}: give --header yes if it names the columns.", "header")
 
 
-def _doubt_metadata(table: RawTable, profile: Profile, label: int, report: DropReport) -> None:
-    """Doubt a label that by its name or its values says when, by whom or for which part a text is."""
+def _is_metadata(table: RawTable, profile: Profile, label: int) -> bool:
+    """Return whether a column by its name or its values says when, by whom or for which part a text is."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", table.column_names[label]).lower()
     words, values = set(re.split(r"[\W_]+", name)), {cell.strip().lower() for cell in table.columns[label]} - {""}
     is_speaker = bool(values) and all(value.endswith(":") for value in values)
     says_when = profile.dates > 0.9 or values <= {*_NAMES["splits"]} or not words.isdisjoint(_NAMES["metadata_words"])
-    if is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES)):
-        _doubt_label(table, label, "it looks like metadata", report)
+    return is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES))
 
 
 def _doubt_parts(table: RawTable, columns: Columns, report: DropReport) -> None:
@@ -353,7 +358,7 @@ def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOpti
         table.names = [*(table.column_names[column] for column in others), _JOINED_COLUMN]
         table.width, table.delimiter = len(table.names), ""
     task = "classification" if exclusive else "multilabel"
-    report.note(f"The columns of 0 and 1 ({quoted_list(indicators)}) were read as the labels of {task}.")
+    report.note(f"The indicator columns ({quoted_list(indicators)}) were read as the labels of {task}.")
     return replace(options, label=_JOINED_COLUMN, task=task)
 
 
@@ -382,4 +387,4 @@ def number_indicators(
 
 
 def _is_one(cell: str) -> bool:
-    return cell.strip().lower() in ("1", "1.0", "true")
+    return cell.strip().lower() in ("1", "1.0", "true", "x")

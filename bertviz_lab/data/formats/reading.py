@@ -91,7 +91,7 @@ class Reading:
     def _decided_by(self) -> str:
         values = {"text_b": NO_TEXT, "header": "no"} | self.columns
         options = dict.fromkeys(doubt.options[0] for doubt in self.doubts)
-        flags = [f"{flag_of(name)} {values.get(name, self.task)}" for name in options]
+        flags = [f"{flag_of(name)} {_argument(values.get(name, self.task))}" for name in options]
         return f"This reading is not sure: give {' '.join(flags)} to confirm it, or other values."
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +123,11 @@ class Reading:
             yield f"{pluralized(len(self.labels), 'label', 'labels')}: {names}{rest}."
         for example in self.first:
             yield "Example: " + " | ".join(f"{name}: {_cut(value)}" for name, value in example.items() if value != "")
+
+
+def _argument(value: str) -> str:
+    """Return a value as a command line takes it."""
+    return f'"{value}"' if " " in value else value
 
 
 def _cut(value: Any) -> str:

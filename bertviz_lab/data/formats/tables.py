@@ -20,7 +20,8 @@ from bertviz_lab.errors import InputError
 
 #: Delimiters that become a tab: two signs or more that hardly a text has, or one before a label at the end of a line.
 _LONG_DELIMITER = re.compile(r" [|]{3} |::|\t\t|[~|^#@$%*=+;§]{2,5}|[~^#@$§]")
-_RULE = re.compile(r":?-{2,}:?|")  # in each cell of the line below the header of a table in Markdown
+#: Cells below a header: Markdown's rule, SurveyMonkey's kinds of answers, and Qualtrics' ids below its questions.
+_BELOW_HEADER = re.compile(r':?-{2,}:?|(?:Open-Ended )?Response|\{"ImportId":.*|')
 _ESTIMATED_AFTER = 100_000  # rows
 _TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt", "summe", "mittelwert", "итого", "合计")
 #: Bytes as Python prints them, which PAWS and tables of encoded tweets hold.
@@ -139,8 +140,12 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
         for number in table.numbers[:titles]:
             report.repair("title above the header was left out", "titles above the header were left out", table, number)
         table.leave_out(range(titles))
-    if all(map(_RULE.fullmatch, map(str.strip, table.rows[1]))) and any(map(str.strip, table.rows[1])):
-        table.leave_out([1])
+    cells = [[cell.strip() for cell in row] for row in table.rows[:3]]
+    under = next((n for n in (1, 2) if any(cells[n]) and all(map(_BELOW_HEADER.fullmatch, cells[n]))), 0)
+    if under:
+        parts = "row below the header was left out", "rows below the header were left out"
+        report.repair(*parts, table, table.numbers[1], under)
+        table.leave_out(range(1, under + 1))
     last, place = table.rows[-1], table.numbers[-1]
     is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
     totals = sum(1 for _ in takewhile(_is_total, reversed(table.rows)))

@@ -187,6 +187,16 @@ def test_a_first_row_without_the_dates_of_the_others_is_the_header(tmp_path):
     assert (data.labels, data.files[0].text_a) == (("a", "b"), "Nachricht")
 
 
+def test_long_questions_above_dates_are_the_header_of_a_survey(tmp_path):
+    rows = "".join(f"2024/03/{n + 1:02} 9:00:00 AM GMT+1,{'ED'[n % 4 // 3]}E,{label},\"{text}\"\n"
+                   for n, (text, label) in enumerate(TEXTS[:28]))  # fmt: skip
+    question = "How did you like the course as a whole (in one word)?"
+    header = f"Timestamp,Your device,{question},What should we change for the next course and why?\n"
+    reading = Reading.of(read_task(written(tmp_path, "a.csv", header + rows)))
+    assert (reading.examples, reading.columns["label"]) == (28, question)
+    assert f'give --label "{question}" to confirm it' in [*reading.lines()][-1]
+
+
 def test_dates_constants_and_ids_are_not_the_text(tmp_path):
     lines = [f'"{4 * (n % 2)}","{n + 10**9}","Mon Apr 06 22:{n:02}:45 PDT 2009","NO_QUERY","user{n}","go {n} now"'
              for n in range(40)]  # fmt: skip
@@ -225,6 +235,9 @@ def test_columns_of_0_and_1_are_the_labels_of_one_task(tmp_path):
     data = read_task(written(tmp_path, "b.csv", f"text,sport,business,arts\n{one}"))
     assert (data.task, data.examples[1].label) == ("classification", "business")
     assert data.labels == ("arts", "business", "sport")
+    marked = "".join(f"der Text {n};{'x' * (n % 2)};{'X' * (n // 2 % 2)}\n" for n in range(30))
+    data = read_task(written(tmp_path, "c.csv", f"Kommentar;Preis;Lieferung\n{marked}"))
+    assert (data.task, data.examples[3].label) == ("multilabel", ("Lieferung", "Preis"))
 
 
 AROUND = {
@@ -232,6 +245,11 @@ AROUND = {
     "title": "Survey of May\n\n" + csv_of(TEXTS),
     "markdown": "| text | label |\n|---|:--|\n" + "".join(f"| {t} | {label} |\n" for t, label in TEXTS),
     "sentence below": csv_of(TEXTS) + "\nExported by a tool in May,\n",
+    "kinds of answers": "When,How was it?,Why?\n,Response,Open-Ended Response\n"
+    + "".join(f'1/{n + 1}/24,{label},"{text}"\n' for n, (text, label) in enumerate(TEXTS)),
+    "questions and their ids": 'StartDate,Q1,Q2\nStart Date,"How, in a word?",Why?\n'
+    + '"{""ImportId"":""startDate""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2_TEXT""}"'
+    + "".join(f'\n1/{n + 1}/24,{label},"{text}"' for n, (text, label) in enumerate(TEXTS)),
     "empty columns": "\r\n".join(["v1,v2,,,", *(f'{label},"{text}",,,' for text, label in TEXTS)]),
     **{divide: "".join(f"{label}{divide}{text}\n" for text, label in TEXTS) for divide in ("|||", "::", "~|~", "##")},
     "separator": "sep=;\ntext;label\n" + "".join(f"{text};{label}\n" for text, label in TEXTS),
