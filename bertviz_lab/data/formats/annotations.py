@@ -82,14 +82,17 @@ def _plain(record: dict[str, Any], number: int, file: RawFile, report: DropRepor
             report.repair(*_REJECTED, file, number)
         labels = {"accept": record["label"], "reject": f"not {record['label']}", "ignore": ""}
         return {"text": record.get("text"), "label": labels[record["answer"]]}
-    classes = record.get("annotations")
-    if classes and isinstance(classes, list) and all(map(_is_class, classes)):  # doccano of old
-        return {"text": record.get("text"), "label": [annotation["label"] for annotation in classes]}
+    for field in ("annotations", "labels"):  # doccano of old, and issues of GitHub
+        classes = record.get(field)
+        if classes and isinstance(classes, list) and all(map(_is_class, classes)):
+            return record | {field: [annotation.get("label", annotation.get("name")) for annotation in classes]}
     return _chat(record) or record
 
 
 def _is_class(annotation: Any) -> bool:
-    return isinstance(annotation, dict) and "label" in annotation and not annotation.keys() & {"start", "start_offset"}
+    """Return whether an object names a class, and no span of characters."""
+    is_named = isinstance(annotation, dict) and not annotation.keys().isdisjoint(("label", "name"))
+    return is_named and annotation.keys().isdisjoint(("start", "start_offset"))
 
 
 def _label_studio(results: Any) -> dict[str, Any]:

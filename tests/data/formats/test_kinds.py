@@ -348,6 +348,10 @@ ORIENTS = {
                              for lb in ("bad", "good")]},
     "argilla": [{"fields": {"text": t}, "responses": {"q": [{"value": lb, "user_id": "u"}]}} for t, lb in TEXTS],
     "argilla 1": [{"text": t, "prediction": [["bad", 0.9]], "annotation": lb, "id": "a"} for t, lb in TEXTS],
+    "issues": [{"text": t, "labels": [{"id": f"L{n % 2}", "name": label, "color": "d73a4a"}], "state": "xy"[n % 2]}
+               for n, (t, label) in enumerate(TEXTS)],
+    "doccano of old": [{"id": n, "text": t, "annotations": [{"label": lb, "id": n, "user": 1}], "stage": "xy"[n % 2]}
+                       for n, (t, lb) in enumerate(TEXTS)],
     "prodigy": [{"text": t, "options": [{"id": "bad"}, {"id": "good"}], "accept": [lb], "answer": "accept"}
                 for t, lb in TEXTS],
     "vertex": [{"textContent": t, "classificationAnnotation": {"displayName": lb}} for t, lb in TEXTS],
