@@ -151,7 +151,8 @@ def _shown(example: Example, labelled: bool) -> dict[str, Any]:
 
 def _lost_or_constant(data: TaskData) -> Iterator[Doubt]:
     if data.dropped_rows > len(data.examples):
-        yield Doubt(f"More rows were left out ({data.dropped_rows:,}) than are examples: check the columns.", _LABEL)
+        advice = "check the columns, and fill each row of merged cells"
+        yield Doubt(f"More rows were left out ({data.dropped_rows:,}) than are examples: {advice}.", _LABEL)
     labels = {example.label for example in data.examples if isinstance(example, LabelledText)}
     if len(data.examples) > 1 and len(labels) == 1 and isinstance(labels.pop(), float):
         yield Doubt("All examples have the same number: check that --label names theirs.", _LABEL)
@@ -200,12 +201,25 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     texts = [example.inputs[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
+    words = [word for text in texts for word in text.split(" ") if not word.isascii()]
+    garbled = [word for word in words if _ungarbled(word) != word]
+    if len(garbled) > len(words) / 2:
+        example = f"{quoted(garbled[0])} for {quoted(_ungarbled(garbled[0]))}"
+        yield Doubt(f"The texts are garbled ({example}): export them again as UTF-8.", ("text_a",))
     are_records = sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)
     if are_records and data.files[0].text_a.lower() not in SINGLE_TEXT_NAMES:
         advice = "name the column of the text with --text-a; entities need a start, an end and a label each"
         yield Doubt(f"Most texts are records: {advice}.", ("text_a",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
+
+
+def _ungarbled(word: str) -> str:
+    """Return what a word was before its UTF-8 was read as Windows-1252; a word of which that is not so as it is."""
+    try:
+        return word.encode("cp1252").decode()
+    except UnicodeError:
+        return word
 
 
 def _may_be_several(label: str, parts: set[str], labels_with: Counter[str]) -> bool:

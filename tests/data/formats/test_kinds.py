@@ -300,6 +300,7 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
             '"entailment_judgment" could be it too',
         ),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
+        ("text,sender", "the text {n},{b}{b}", '"sender".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
         ("text,Zeitstempel", "the text {n},2026/11/0{m} 9:1{m} AM MEZ", '"Zeitstempel".* looks like metadata'),
         ("text,set,label", "the text {n},{part},{m}", 'says what its rows are for ."train" 20'),
@@ -781,6 +782,22 @@ def test_labels_that_look_wrong_make_a_reading_unsure(labels, note, tmp_path):
     reading = Reading.of(read_task(records(tmp_path, rows)))
     assert not reading.sure
     assert any(note in sentence for sentence in reading.notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["für die Straße {}", "l’été déjà {}", "Привет мой друг {}", "don’t, said the pump {}"]
+)
+def test_texts_whose_utf8_was_saved_as_another_encoding_are_doubted(text, tmp_path):
+    rows = [(text.format(n), "ab"[n % 2]) for n in range(20)]
+    assert Reading.of(read_task(records(tmp_path, rows))).sure
+    garbled = [(text.encode().decode("cp1252", "ignore"), label) for text, label in rows]
+    (doubt,) = Reading.of(read_task(records(tmp_path, garbled))).doubts
+    assert "The texts are garbled" in doubt.sentence
+
+
+def test_a_constant_type_of_records_is_not_their_label(tmp_path):
+    rows = [{"type": "message", "text": f"the text {n}", "topic area": "ab"[n % 2]} for n in range(20)]
+    assert read_task(written(tmp_path, "a.json", json.dumps(rows))).labels == ("a", "b")
 
 
 def records(folder, rows):
