@@ -150,6 +150,8 @@ def test_json_lines_are_documents_and_hard_wrapped_text_in_them_is_joined(tmp_pa
         (["One. Two.", "Three."], ["One. Two.", "Three."]),
         ([{"text": "One."}, {"text": "Two."}], ["One.", "Two."]),
         ({"version": "1", "data": [{"text": "One."}, {"text": "Two."}]}, ["One.", "Two."]),
+        ({"a1": {"text": "One.", "by": "Ann"}, "a2": {"text": "Two."}}, ["One.", "Two."]),
+        ({"data": {"a1": {"text": "One.", "by": "Ann"}, "a2": {"text": "Two."}}}, ["One. Two."]),
         ({"text": "Just one. Record."}, ["Just one. Record."]),
         ([{"text": ["One.", "Two."]}], ["One. Two."]),
     ],
@@ -158,6 +160,11 @@ def test_json_lines_are_documents_and_hard_wrapped_text_in_them_is_joined(tmp_pa
 def test_a_json_list_is_read_in_any_layout(tmp_path, value, texts, indent):
     path = written(tmp_path, "a.json", json.dumps(value, indent=indent))
     assert [" ".join(document.sentences) for document in read(path)] == texts
+
+
+def test_a_list_in_one_line_of_json_lines_is_read(tmp_path):
+    path = written(tmp_path, "a.jsonl", json.dumps([{"text": "One."}, {"text": "Two."}]))
+    assert [document.sentences for document in read(path)] == [("One.",), ("Two.",)]
 
 
 def test_of_a_notebook_the_cells_are_read(tmp_path):

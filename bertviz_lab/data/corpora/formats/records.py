@@ -13,6 +13,7 @@ from bertviz_lab.data.corpora.formats.text import (
     Paragraphs,
     cell_markup,
     cell_paragraphs,
+    has_ids,
     known_name,
     text_field_in,
     texts_by_field,
@@ -64,20 +65,25 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
 
 
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
-    """Yield one value per line, skipping blank lines. Raises `InputError` with the line number for invalid JSON."""
+    """Yield the value of each line, or the records of a list of them; skip blank lines.
+
+    Raises `InputError` with the line number for invalid JSON.
+    """
     for number, line in enumerate(whole_lines(stream, name), 1):
         line = line.strip(_BLANKS)
         if not line:
             continue
         try:
-            yield json.loads(line)
+            value = json.loads(line)
         except (ValueError, RecursionError) as error:
             what = getattr(error, "msg", "it is nested too deeply")
             raise InputError(f"Line {number:,} of {quoted(name)} is not JSON ({what}); correct it there.") from None
+        are_records = isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+        yield from value if are_records else [value]
 
 
 def json_values(stream: TextIO, name: str, *, unpack: bool = True) -> Iterator[Any]:
-    """Yield the items of a list or, to `unpack`, of an object's longest list, or values in turn.
+    """Yield the items of a list, or values in turn; to `unpack`, of an object its longest list, or its records by id.
 
     Raises `InputError` with the line.
     """
@@ -96,6 +102,9 @@ def json_values(stream: TextIO, name: str, *, unpack: bool = True) -> Iterator[A
             lists = [v for v in value.values() if isinstance(v, list) and v and isinstance(v[0], (str, dict))]
             if lists and known_name(list(value)) is None:
                 yield from max(lists, key=len)
+                continue
+            if has_ids(value):
+                yield from value.values()
                 continue
         yield value
 

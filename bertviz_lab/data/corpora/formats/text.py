@@ -33,7 +33,8 @@ def known_name(names: Sequence[str]) -> int | None:
 def texts_by_field(record: Any) -> Iterator[tuple[str, str]]:
     """Yield the texts of a record in reading order, each with its field: the names that lead to it, joined by dots.
 
-    Lists have no names: in `{"messages": [{"content": "Hello"}]}` the text is in the field `messages.content`.
+    Lists and ids have no names: in `{"messages": [{"content": "Hello"}]}` the text is in the field `messages.content`,
+    and in `{"data": {"a1": {"text": "One"}, "a2": {"text": "Two"}}}` in `data.text`.
     """
     rest = [("", record)]  # no recursion: a record may be nested deeply
     while rest:
@@ -43,7 +44,13 @@ def texts_by_field(record: Any) -> Iterator[tuple[str, str]]:
         elif isinstance(value, list):
             rest += [(field, part) for part in reversed(value)]
         elif isinstance(value, dict):
-            rest += [(f"{field}.{name}" if field else name, part) for name, part in reversed(value.items())]
+            names = (field if has_ids(value) else f"{field}.{name}" if field else name for name in reversed(value))
+            rest += zip(names, reversed(value.values()), strict=True)
+
+
+def has_ids(value: dict[str, Any]) -> bool:
+    """Return whether an object holds records under their ids: objects whose names all have a digit."""
+    return len(value) > 1 and all(isinstance(part, dict) and re.search(r"\d", name) for name, part in value.items())
 
 
 def texts_of(record: Any, field: str) -> list[str]:
