@@ -247,27 +247,24 @@ def text_columns(
 ) -> tuple[int, int | None]:
     """Choose the column of the text, and of a pair the second one, among columns without a role."""
     named = by_name(table, taken)
-    texts_of_pairs = {c for c, p in enumerate(profiles) if p.is_text or (p.is_constant and p.words > 1.5)}
+    labels = {c for c, p in enumerate(profiles) if p.is_label and p.words <= 1}
+    texts_of_pairs = {c for c, p in enumerate(profiles) if p.is_text or (p.is_constant and p.words > 1.5)} - labels
     pair = pair_by_name(named, texts_of_pairs)
     free = [c for c in range(table.width) if c not in taken]
     texts_by_name = [
         named[n] for n in _TEXT_NAMES if n in named and profiles[named[n]].is_text and profiles[named[n]].words > 1.5
     ]
-    if pair:
-        if third := [c for c in texts_by_name if c not in pair]:
-            more = f"The {table.describe_column(third[0])} of {quoted(table.name)} holds text too and is not read"
-            report.doubt(f"{more}: name the two texts with --text-a and --text-b.", "text_b", "text_a")
-        return pair
     metadata = {column for name, column in named.items() if name in METADATA_NAMES}
-    for name in SINGLE_TEXT_NAMES:
-        if name in named and profiles[named[name]].is_text:
-            others = [c for c in free if c != named[name] and profiles[c].is_text and c not in metadata]
-            rivals = [c for c in others if c in texts_by_name or _is_second(profiles[c], profiles[named[name]])]
-            if rivals:
-                rival = f"The {table.describe_column(rivals[0])} of {quoted(table.name)} holds text too"
-                report.doubt(f"{rival} and is not read: name it with --text-b to read pairs.", "text_b", "text_a")
-            return named[name], None
     texts = [c for c in free if profiles[c].is_text and c not in metadata]
+    singles = [named[n] for n in SINGLE_TEXT_NAMES if n in named and profiles[named[n]].is_text]
+    if used := pair or tuple(singles[:1]):
+        names = table.column_names  # those of parses have that of their text in them
+        others = [c for c in texts if c not in used and not (pair and any(names[p] in names[c] for p in pair))]
+        if rivals := [c for c in others if c in texts_by_name or _is_second(profiles[c], profiles[used[0]])]:
+            rival = f"The {table.describe_column(rivals[0])} of {quoted(table.name)} holds text too and is not read"
+            advice = "name the two texts with --text-a and --text-b" if pair else "name it with --text-b to read pairs"
+            report.doubt(f"{rival}: {advice}.", "text_b", "text_a")
+        return pair or (used[0], None)
     texts = texts or [c for c in free if profiles[c].numbers <= 0.9] or free
     if not texts:
         raise InputError(f"{quoted(table.name)} has no column left for the text; name other columns.")

@@ -293,6 +293,7 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
         ("text,label,label", "the text {n},{b},{m}", "column 3 could be it too"),
         ("review,rating,sentiment", "the text {n},{m},{b}", '"rating" could be it too'),
         ("premise,choice1,choice2,label", "the text {n},one way {n},another way {n},{b}", '"premise".* holds text too'),
+        ("goal,sol1,sol2,label", "how to do {n} now,do the one {n},or the other {n},{b}", '"goal".* holds text too'),
         ("article,question,answer", "the text {n} is long,what is {n},{b}", '"question".* holds text too'),
         (
             "s1,s2,relatedness_score,entailment_judgment",
@@ -793,6 +794,12 @@ def test_texts_whose_utf8_was_saved_as_another_encoding_are_doubted(text, tmp_pa
     garbled = [(text.encode().decode("cp1252", "ignore"), label) for text, label in rows]
     (doubt,) = Reading.of(read_task(records(tmp_path, garbled))).doubts
     assert "The texts are garbled" in doubt.sentence
+
+
+def test_the_labels_of_annotators_are_no_pair_of_texts(tmp_path):
+    rows = "".join(f"the text {n},{'ab'[n % 2]},{'ab'[n % 3 % 2]},{'ab'[n % 5 % 2]}\n" for n in range(40))
+    reading = Reading.of(read_task(written(tmp_path, "a.csv", f"text,ann1,ann2,majority\n{rows}")))
+    assert (reading.columns["text_a"], "text_b" in reading.columns, reading.sure) == ("text", False, False)
 
 
 def test_a_constant_type_of_records_is_not_their_label(tmp_path):
