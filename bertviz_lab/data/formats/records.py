@@ -36,7 +36,7 @@ ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
 _CHOICES = ("options", "choices", "endings", "distractors")
-_CHOICE = re.compile(r"(option|choice|ending|answer)[ _]?[0-9a-e]|[a-e]", re.IGNORECASE)
+_CHOICE = re.compile(r"(option|choice|ending)[ _]?[0-9a-e]|(answer[ _]?)?[a-e]", re.IGNORECASE)
 _SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
@@ -121,7 +121,7 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int
         yield from (dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False))
     else:
         inner = [list(_records_of(v, name, report, depth - 1)) for v in objects.values()]
-        several = [records for records in inner if len(records) > 1]
+        several = [records for records in inner if len(records) > 1 or any(map(is_squad, records))]
         yield from several[0] if len(several) == 1 else [value]
 
 
@@ -230,7 +230,7 @@ def _choices(sample: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> lis
     """Return the fields with the answers to choose from: one with a list, or three or more of which a key names one."""
     first = {**flat(dict(sample[0])), **sample[0]}
     if lists := [name for name in _CHOICES if isinstance(first.get(name), (list, dict))]:
-        return lists if first.keys() & {"question", "questions", "ctx"} else []
+        return lists if any(str(name).startswith(("question", "ctx")) for name in first) else []
     each = [column for column in columns if _CHOICE.fullmatch(column)]
     texts = {str(row.get(column)) for row in sample for column in each}
     if len(each) < 3 or len(texts) < len(sample) * len(each) / 4:  # others are answers to a survey

@@ -120,6 +120,11 @@ def test_negatives_are_cut_to_the_fewest_of_any_row_which_is_named(tmp_path) -> 
     assert read_task(full, "embeddings").notes == ()
 
 
+def test_one_article_in_inner_objects_is_read(tmp_path) -> None:
+    body = {"status": "ok", "result": json.loads(squad(question("built", "1890", 24)))}
+    assert len(read_task(written(tmp_path, "a.json", json.dumps(body)), "qa").examples) == 1
+
+
 def test_a_json_file_with_a_list_for_each_column_is_read(tmp_path) -> None:
     body = {"questions": [a for a, _, _ in ROWS], "answers": [b for _, b, _ in ROWS], "question_ids": [*range(40, 52)]}
     assert texts_of(read(tmp_path, "a.json", json.dumps(body))) == [row[:2] for row in ROWS]

@@ -56,20 +56,22 @@ RACE = {"article": "By the sea.", "questions": ["Where?", "Who?"], "options": [O
     {"article": "It lies at the sea.", "question": "Where is it?", "options": OPTIONS, "answer": "A"},
     RACE,
     {"question": {"stem": "Where is it?", "choices": [{"text": text} for text in OPTIONS]}, "answerKey": "A"},
+    {"question_stem": "Where is it?", "choices": {"text": OPTIONS, "label": ["A", "B", "C"]}, "answerKey": "A"},
+    {"question": "Where is it?", **{f"answer{'ABC'[n]}": text for n, text in enumerate(OPTIONS)}, "label": 1},
     {"sent1": "It lies there.", **{f"ending{n}": text for n, text in enumerate(OPTIONS)}, "label": 0},
     {"question": "Where is it?", **dict(zip("ABC", OPTIONS, strict=True)), "answer": "A"},
 ])  # fmt: skip
 @pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv"])
 def test_multiple_choice_is_named_and_refused(record, ending, tmp_path):
     key = list(record)[-1]
-    answers = ["A", "B", "C"] if record[key] == "A" else [record[key], 1, 2]
+    answers = ["A", "B", "C"] if record[key] == "A" else [record[key], 3, 2]
     records = [record | {key: answers[n % 3]} for n in range(3)]
     if ending == ".csv":
         rows = csv.writer(stream := io.StringIO())
         rows.writerows([record, *(each.values() for each in records)])
     content = {".json": json.dumps(records), ".jsonl": "\n".join(map(json.dumps, records))}
     with pytest.raises(InputError, match=r"multiple-choice questions.* text and a label each"):
-        read_task(written(tmp_path, f"a{ending}", content.get(ending) or stream.getvalue()))
+        read_task(written(tmp_path, f"a{ending}", content.get(ending) or stream.getvalue()), header="yes")
 
 
 def test_a_file_of_one_article_with_its_questions_is_multiple_choice(tmp_path):
@@ -80,6 +82,8 @@ def test_a_file_of_one_article_with_its_questions_is_multiple_choice(tmp_path):
 def test_answers_to_a_survey_are_no_choices_and_named_columns_are_read(tmp_path):
     rows = [{"comment": f"the comment number {n}", **dict.fromkeys("ABC", n % 4), "label": n % 3} for n in range(20)]
     assert read_task(written(tmp_path, "a.json", json.dumps(rows))).labels == ("0", "1", "2")
+    rows = [{f"answer{k}": f"the answer {k} of {n}" for k in (1, 2, 3)} | {"grade": n % 3} for n in range(20)]
+    assert read_task(written(tmp_path, "c.json", json.dumps(rows))).labels == ("0", "1", "2")
     rows = [{"question": f"where is {n}", "options": OPTIONS, "subject": "ab"[n % 2]} for n in range(20)]
     assert read_task(written(tmp_path, "b.json", json.dumps(rows)), label="subject").labels == ("a", "b")
 
