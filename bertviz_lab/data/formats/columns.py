@@ -85,19 +85,17 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
     pairs = RELATED_NAMES if options.task == "embeddings" else PAIR_NAMES
     known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
-    profiles = [Profile.of(column) for column in columns]
-    dated = [title for title, p in zip(titles, profiles, strict=True) if p.filled > 0.5 and p.dates == 1]
-    if len(rows) > 2 and any(title and not re.search(r"\d", title) for title in dated):
-        return True  # that of a survey, whose questions may be longer than titles
-    if any(len(title) > _MAX_TITLE_LENGTH for title in titles):
-        return False
-    if not known_names.isdisjoint(lower) and not any(map(all, zip(recurs, titles, strict=True))):
+    is_long = any(len(title) > _MAX_TITLE_LENGTH for title in titles)
+    if not (is_long or known_names.isdisjoint(lower) or any(map(all, zip(recurs, titles, strict=True)))):
         return True
-    if (
-        len(rows) < 3
-        or any(number_of(title.replace(",", ".")) is not None for title in titles if title)
-        or len(set(lower)) < len(lower)
-    ):
+    if len(rows) < 3:
+        return False
+    profiles = [Profile.of(column) for column in columns]
+    dated = [p.filled > 0.5 and p.dates == 1 for p in profiles]
+    if any(title and not re.search(r"\d", title) for title in compress(titles, dated)):
+        return True  # that of a survey, whose questions may be longer than titles
+    are_numbers = any(number_of(title.replace(",", ".")) is not None for title in titles if title)
+    if is_long or are_numbers or len(set(lower)) < len(lower):
         return False
     measured = [p.filled > 0.5 and 1 in (p.numbers, p.dates) for p in profiles]
     if any(title and not is_date(title) for title in compress(titles, measured)):

@@ -201,9 +201,9 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     texts = [example.inputs[0] for example in data.examples[:_SAMPLE]]
     if sum(number_of(text) is not None or is_date(text) for text in texts) > 0.5 * len(texts):
         yield Doubt("Most texts are numbers or dates: name the column of the text with --text-a.", ("text_a",))
-    words = [word for text in texts for word in text.split(" ") if not word.isascii()]
+    words = [word for text in texts if not text.isascii() for word in text.split(" ") if not word.isascii()]
     garbled = [word for word in words if _ungarbled(word) != word]
-    if len(garbled) > len(words) / 2:
+    if len(garbled) > max(len(words) / 2, len(texts) / 100):
         example = f"{quoted(garbled[0])} for {quoted(_ungarbled(garbled[0]))}"
         yield Doubt(f"The texts are garbled ({example}): export them again as UTF-8.", ("text_a",))
     are_records = sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)
