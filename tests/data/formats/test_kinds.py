@@ -301,6 +301,7 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
             '"entailment_judgment" could be it too',
         ),
         ("text,created_at", "the text {n},{b}{b}", '"created_at".* looks like metadata'),
+        ("type,text,ts", "message,the text {n},17000{n}.0001", '"ts".* looks like metadata'),
         ("text,sender", "the text {n},{b}{b}", '"sender".* looks like metadata'),
         ("text,when", "the text {n},2023-01-0{m}", '"when".* looks like metadata'),
         ("text,Zeitstempel", "the text {n},2026/11/0{m} 9:1{m} AM MEZ", '"Zeitstempel".* looks like metadata'),
