@@ -83,16 +83,17 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
         return True
     columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
+    some_recur = any(map(all, zip(recurs, titles, strict=True)))
     pairs = RELATED_NAMES if options.task == "embeddings" else PAIR_NAMES
     known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
     is_long = any(len(title) > _MAX_TITLE_LENGTH for title in titles)
-    if not (is_long or known_names.isdisjoint(lower) or any(map(all, zip(recurs, titles, strict=True)))):
+    if not (is_long or known_names.isdisjoint(lower) or some_recur):
         return True
     if len(rows) < 3:
         return False
     profiles = [Profile.of(column) for column in columns]
     dated = [p.filled > 0.5 and p.dates == 1 for p in profiles]
-    if any(title and not re.search(r"\d", title) for title in compress(titles, dated)):
+    if not some_recur and any(title and not re.search(r"\d", title) for title in compress(titles, dated)):
         return True  # that of a survey, whose questions may be longer than titles
     are_numbers = any(number_of(title.replace(",", ".")) is not None for title in titles if title)
     if is_long or are_numbers or len(set(lower)) < len(lower):

@@ -195,6 +195,10 @@ def test_long_questions_above_dates_are_the_header_of_a_survey(tmp_path):
     reading = Reading.of(read_task(written(tmp_path, "a.csv", header + rows)))
     assert (reading.examples, reading.columns["label"]) == (28, question)
     assert f'give --label "{question}" to confirm it' in [*reading.lines()][-1]
+    data = read_task(
+        written(tmp_path, "b.csv", f'unknown,yes,good,"The first text of all, which is a long one"\n{rows}')
+    )
+    assert len(data.examples) == 29, "a first row with a label of others is an example"
 
 
 def test_dates_constants_and_ids_are_not_the_text(tmp_path):
