@@ -221,8 +221,10 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
 
     monkeypatch.setattr(clock, "tokens_per_second", measure)
     own = [UploadedFile(little.files[0], "little.txt", 1)]
-    line = json.loads(forecast(session, OWN, own, {"init_from": "little", "seq_len": 32}))
-    assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
+    line = json.loads(forecast(session, OWN, own, {"init_from": "little", "seq_len": 32, "time_budget": "2h"}))
+    items = dict(line["items"])
+    assert items["Throughput on this machine"] == "about 1,000 tokens a second"
+    assert items["Epochs over the text"] == "about 3,200 times"
     assert [model.hidden_size for model in tried] == [32]
     assert line["note"] == ""
     for _ in range(2):

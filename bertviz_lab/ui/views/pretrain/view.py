@@ -103,11 +103,10 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
         length = f"{config.steps:,} steps, about {_duration(tokens / speed)}"
     epochs = tokens / max(1, report.tokens)
     memory, free = estimate.memory_bytes / gigabyte, estimate.available_bytes / gigabyte
-    digits = max(0, len(str(int(speed))) - 2)  # two are significant
     items = [
         ("Time", length),
-        ("Throughput on this machine", f"about {round(speed / 10**digits) * 10**digits:,} tokens a second"),
-        ("Epochs over the text", f"about {epochs:.1f} times" if epochs < 10 else f"about {epochs:,.0f} times"),
+        ("Throughput on this machine", f"about {_two_digits(speed)} tokens a second"),
+        ("Epochs over the text", f"about {_two_digits(epochs)} times"),
         ("Memory", f"about {memory:.1f} GB of {free:.1f} GB free"),
     ]
     if memory <= free:
@@ -154,6 +153,12 @@ def _longest(state: AppState, start: str) -> int:
     except InputError:  # the forecast reports it
         model = None
     return model.config.max_position_embeddings if model else 10**6
+
+
+def _two_digits(value: float) -> str:
+    """Return a number above 0 with its first two digits, such as 0.8, 2.5 or 69,000: it is an estimate."""
+    digits = max(0, len(str(int(value))) - 2)
+    return f"{value:.1f}" if value < 10 else f"{round(value / 10**digits) * 10**digits:,}"
 
 
 def _duration(seconds: float) -> str:
