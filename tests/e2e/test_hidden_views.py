@@ -133,11 +133,14 @@ def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: Served) -
 
 
 @pytest.mark.parametrize(
-    ("form", "box", "button", "name"),
-    [("Pretrain", "#text-files", "#train", "long.txt"), ("Fine-tune", "#examples-files", "#tune", "texts.csv")],
+    ("form", "box", "button", "name", "shown"),
+    [
+        ("Pretrain", "#text-files", "#train", "long.txt", "#pretrain-chart"),
+        ("Fine-tune", "#examples-files", "#tune", "texts.csv", "#finetune-chart"),
+    ],
 )
 def test_no_training_begins_while_a_file_is_on_its_way(
-    page: Page, served: Served, form: str, box: str, button: str, name: str
+    page: Page, served: Served, form: str, box: str, button: str, name: str, shown: str
 ) -> None:
     held: list[Route] = []
     started: list[dict[str, Any]] = []
@@ -148,6 +151,7 @@ def test_no_training_begins_while_a_file_is_on_its_way(
             route.continue_()
             return
         started.append(asked["arguments"])
+        expect(page.locator(f"{shown} .empty")).to_have_text("Starting …")  # in place of the curves of another run
         route.fulfill(json={"error": "The test starts nothing."})
 
     page.route("**/lab/upload", lambda route: held.append(route))
@@ -168,6 +172,7 @@ def test_no_training_begins_while_a_file_is_on_its_way(
     (sent,) = started
     assert (sent["source"], len(sent["files"])) == ("own", 1)
     expect(page.locator(f"{button}-message")).to_have_text("The test starts nothing.")
+    expect(page.locator(shown)).not_to_contain_text("Starting")
     page.unroute_all(behavior="ignoreErrors")
 
 

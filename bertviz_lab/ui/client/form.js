@@ -176,6 +176,7 @@ export function makeStart(panel, form, { id, label, fields, sent, ready }) {
       const body = sent();
       if (JSON.stringify(body) !== last) key = Math.random().toString(36).slice(2);
       last = JSON.stringify(body);
+      panel.page.emit('starting', panel.view.id);
       const run = await panel.page.change(panel.view.id, 'start', { ...body, key });
       panel.page.start.awaited = run; // its first model is opened
       panel.page.emit('follow', run);
@@ -184,6 +185,7 @@ export function makeStart(panel, form, { id, label, fields, sent, ready }) {
     } catch (error) {
       fields.complain(error.message);
       setText(message, error.message);
+      panel.page.emit('start'); // the run that was shown before is shown again
     }
     setTimeout(() => { button.disabled = false; }, PAUSE);
   }

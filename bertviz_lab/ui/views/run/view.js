@@ -54,6 +54,7 @@ export function mount(panel) {
   const probes = drawing('probes', 'chart', 'Minimal-pair probes');
   probes.host.hidden = true;
   const main = panel.part([h('div.head.line', name, status, tags, buttons), note, said], draw);
+  page.on('starting', (form) => { if (form === kind) leave({ message: 'Starting …' }); });
 
   // ---- its curves, its results, its settings and where its model goes, a tab each
 
@@ -105,11 +106,11 @@ export function mount(panel) {
     return parts.forEach((part) => part.redraw());
   }
 
-  /** The run is gone. */
-  function leave(error) {
+  /** The run is gone, or makes room for one that is about to start. */
+  function leave({ message }) {
     run = null;
     drawnCurves = drawnResults = '';
-    chart.say(error.message);
+    chart.say(message);
     for (const node of [...buttons.children, probes.host, note, ...parts.map((part) => part.node)]) node.hidden = true;
     for (const node of [status, said, tags]) node.textContent = '';
     setText(name, '');
