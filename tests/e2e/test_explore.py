@@ -281,6 +281,20 @@ def test_on_a_phone_long_examples_stay_inside_their_menu(page: Page, served: Ser
     assert chip["x"] + chip["width"] <= menu["x"] + menu["width"] <= 400
 
 
+def test_on_a_phone_the_tokens_alone_of_the_input_bar_stay_in_sight(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 400, "height": 700})
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    expect(page.locator("#attention-grid")).to_be_attached(timeout=FIRST)
+    page.mouse.wheel(0, 800)
+    page.wait_for_function("() => scrollY > 400")
+    expect(page.locator("#tokens-strip")).to_be_in_viewport(ratio=1)
+    box = page.locator(".input-bar").bounding_box()
+    assert box
+    assert 30 < box["y"] + box["height"] < 60  # of its 220 pixels
+    page.locator("#text-a").focus()
+    expect(page.locator("#text-a")).to_be_in_viewport(ratio=1)
+
+
 def test_text_b_alone_is_told_what_is_missing(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?{urlencode({'model': 'tiny-town', 'text_b': BIKE})}")
     for view in ("predictions", "attention"):

@@ -51,11 +51,12 @@ export function mountExplore(root) {
       h('button.plain', { onclick: randomB }, 'Random B'), makeLinkButton('copy-link', take),
       page.start.published ? null : control.node, choice?.node,
       page.start.shared || page.start.published ? null : makePublishFold())];
-  const bar = h('div.input-bar', h('div.inputs', ...texts.map(({ node }) => node), models[0].node,
-    h('div.menus.line', ...menus)), strip);
+  const inputs = h('div.inputs', ...texts.map(({ node }) => node), models[0].node, h('div.menus.line', ...menus));
+  const bar = h('div.input-bar', inputs, strip);
   root.append(bar, absent, complaint, next);
   followPointer(strip, page);
   publishHeight(bar, '--lab-input-bar');
+  publishHeight(inputs, '--lab-inputs');
 
   /** A text, which is taken over once the typing rests. */
   function makeText(name, label, placeholder) {
