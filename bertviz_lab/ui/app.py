@@ -19,6 +19,7 @@ from starlette.routing import Route
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui import theme
+from bertviz_lab.ui.guard.connections import limit_connections
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
 from bertviz_lab.ui.operations.housekeeping import own_upload_folder, sweep_regularly
@@ -141,6 +142,7 @@ def serve(
         if port and "empty port" in str(error):
             raise InputError(f"Port {port} is taken; choose another one with --port.") from error
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
+    limit_connections(page.server, session.settings)
     threading.Thread(target=session.scheduler.run, args=(session.warm_up,), daemon=True).start()
     return page, address
 

@@ -5,13 +5,17 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 
 import psutil
 import pytest
 
+from bertviz_lab.ui import app
 from bertviz_lab.ui.guard import bodies
+from bertviz_lab.ui.state.app_state import AppState
 from tests.ui.guard.raw_requests import Server
-from tests.ui.pages import little_settings, serve
+from tests.ui.pages import free_port, little_settings, serve
 
 HEAD = "POST /gradio_api/queue/join HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
@@ -179,3 +183,34 @@ def test_addresses_that_lead_nowhere_are_no_failure(
 )  # fmt: skip
 def test_only_the_right_type_of_body_is_read(server: Server, path: str, kind: str) -> None:
     assert server.ask(path, {"Content-Type": kind}, "POST", b"{}")[0] == 415
+
+
+def test_one_network_does_not_take_all_connections(
+    tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = little_settings(tmp_path_factory.mktemp("crowded"), shared=True)
+    settings = replace(settings, limits=replace(settings.limits, visitors=2))  # 20 connections of all
+    session = AppState(settings)
+    page, address = app.serve(session, "127.0.0.1", free_port())
+    server = Server(address)
+    with ExitStack() as stack:
+        stack.callback(page.close)
+        idle = [socket.create_connection(("127.0.0.1", server.port), 20, ("127.0.0.2", 0)) for _ in range(30)]
+        for line in idle:
+            stack.enter_context(line)
+            line.settimeout(0.2)
+        assert server.status("/healthz") == 200
+        assert sum(map(is_closed, idle)) == 20
+        idle += [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 20)) for _ in range(15)]
+        assert is_closed(idle[-1]), "nor do proxies take more than there are for all"
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def is_closed(line: socket.socket) -> bool:
+    """Return whether the other side has closed a connection through which it has nothing to send."""
+    try:
+        return line.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
