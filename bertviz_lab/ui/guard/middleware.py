@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,7 +13,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
 from bertviz_lab.ui.guard.bodies import Refused, RequestBody, check_type, is_upload, read_body
-from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
+from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions, is_logged_in
 from bertviz_lab.ui.guard.routes import SAFE, Routes
 from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import where
@@ -104,6 +105,10 @@ class Guard:
         if not all(self._addresses.knows(host) for host in {*headers.getlist("host"), public_host(headers)}):
             raise Refused(403, "This server is not known by that name; its owner can add it with --allowed-hosts.")
         self._routes.check(scope)
+        # Gradio asks for a login on some of its routes only. The first of them it asks itself as it starts.
+        is_open = path == "/gradio_api/startup-events" or not path.startswith("/gradio_api/")
+        if not is_open and not await is_logged_in(Request(scope)):
+            raise Refused(401, "Log in first.")
         safe = method in SAFE and path != "/logout"
         if not safe and not is_same_origin(headers):
             raise Refused(403, "This request came from another site.")

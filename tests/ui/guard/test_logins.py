@@ -52,6 +52,16 @@ def test_each_user_has_a_password_and_nobody_else_gets_in(server: Server) -> Non
     assert log_in(server, "eve", "nobody")[0] == 400  # the word whose hash stands in for unknown users
 
 
+@pytest.mark.parametrize(
+    "path", ["call/fill_mask", "call/v2/fill_mask", "cancel", "reset", "queue/join", "heartbeat/x", "app_id", "info"]
+)
+def test_gradio_answers_nothing_before_the_login(server: Server, path: str) -> None:
+    sent = {"session_hash": "x", "event_id": "x", "fn_index": 0, "data": []}
+    asked = path.startswith(("call", "cancel", "reset", "queue"))
+    answer = server.send(f"/gradio_api/{path}", sent) if asked else server.ask(f"/gradio_api/{path}")
+    assert answer[:2] == (401, "Log in first.")
+
+
 def test_a_logout_ends_one_session_of_a_user_and_no_other(server: Server) -> None:
     first, second = (log_in(server, "ana", "ana's word")[1] for _ in range(2))
     assert server.status("/logout", Cookie=first, Sec_Fetch_Site="cross-site") == 403
