@@ -111,6 +111,8 @@ def test_a_run_is_followed_and_a_shipped_model_is_replayed(tuned: AppState) -> N
     assert first["rows"]
     assert ask(tuned, "follow", run_id=RUN, start=first["next"])["rows"] == []
     assert ask(tuned, "follow", run_id="gone", start=0) is None
+    with pytest.raises(InputError, match="start: input should be less than"):
+        ask(tuned, "follow", run_id=RUN, start=2**63)  # more than a file can have
     with pytest.raises(InputError, match="without a log"):
         ask(tuned, "curves", run_id="little")
     (tuned.settings.checkpoints / "little" / "training.jsonl").write_text(

@@ -142,7 +142,7 @@ def _gained(folder: Path) -> list[NewPiece]:
 
 
 def follow(
-    state: AppState, visitor: Visitor, run_id: Word, start: Annotated[int, Field(ge=0)]
+    state: AppState, visitor: Visitor, run_id: Word, start: Annotated[int, Field(ge=0, lt=2**63)]
 ) -> dict[str, Any] | None:
     """Return a run's events after `start` bytes of its log, and its state; None for a run that is gone."""
     try:
