@@ -125,9 +125,10 @@ class RunQuota:
         own = sum(self._models.has_started(visitor, run_id) for run_id in active)
         if own + count > most:
             more = f", and this asks for {count}" if count > 1 else ""
+            may = pluralized(most, "run that trains or waits", "runs that train or wait")
+            now = pluralized(own, "of yours does", "of yours do")
             raise InputError(
-                f"A visitor of this page may have {most} runs that train or wait; {own} of yours do{more}: wait until "
-                "one has ended, or stop it."
+                f"A visitor of this page may have {may}; {now}{more}: wait until one has ended, or stop it."
             )
         most = limits.runs_per_address
         tag = self._runs.address_tag(visitor.address)

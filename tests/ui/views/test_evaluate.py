@@ -111,10 +111,17 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
 
 def test_tasks_that_may_not_all_be_started_are_not_started_at_all(session: AppState, glue: Path) -> None:
     session.quota._limits = dataclasses.replace(session.settings.limits, runs_per_visitor=1)
-    with pytest.raises(InputError, match="may have 1 runs that train or wait"):
+    with pytest.raises(InputError, match="may have 1 run that trains or waits; 0 of yours do, and"):
         answer(session, glue)
     assert glue_runs(session, NOBODY) == []
     assert suite(session, NOBODY) is None
+
+
+def test_a_zip_without_a_complete_task_of_glue_is_named(session: AppState, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "mine.zip", "w") as archive:
+        archive.writestr("CoLA/train.tsv", "gj04\t1\t\tThe cat sat.\n")
+    with pytest.raises(InputError, match='mine" holds no complete task of GLUE'):
+        answer(session, tmp_path / "mine.zip")
 
 
 def test_a_zip_of_minimal_pairs_is_scored(session: AppState, file: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def evaluate(state: AppState, visitor: Visitor, run: Word, files: Uploads) -> di
     """
     if not files:
         return {"scores": None, "started": ""}
-    model, folder = run or current(state, visitor, ""), download_folder()
+    model, folder = run or current(state, visitor, ""), download_folder() / files[0].path.stem
     paths = [file.path for file in files]
     if any([state.files.unpack_glue(path, folder) for path in paths if path.suffix == ".zip"]):
         scores = start_glue(state, visitor, model, folder)
