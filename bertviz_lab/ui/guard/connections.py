@@ -1,6 +1,7 @@
-"""Limit the connections that are open at a time: each is a file of the process, even where nothing is sent through it.
+"""Limit the connections that are open at a time, and the bytes of answers that nobody reads.
 
-A process that may open no more files accepts nobody, and asyncio logs a thousand tracebacks a second.
+A connection is a file of the process even where nothing is sent through it. A process that may open no more files
+accepts nobody, and asyncio logs a thousand tracebacks a second.
 """
 
 import asyncio
@@ -17,18 +18,21 @@ from bertviz_lab.ui.settings import Settings
 _OF_A_BROWSER = 10  # it opens six for requests, and some for streams
 _OTHER_FILES = 200  # of the process: models, runs, pipes to its workers
 _FILES = 10_000  # that a process may open, where its system lets it
+_MOST_UNREAD = 300_000_000  # bytes of answers in memory: those with attention weights have some million
 
 
 def limit_connections(server: uvicorn.Server, settings: Settings) -> None:
-    """Let a running server close new connections beyond those of all visitors.
+    """Let a running server close new connections beyond those of all visitors, and those whose answers are not read.
 
-    On a shared page one network address holds half of them at most, unless it is that of a proxy.
+    On a shared page one network address holds half of them at most, unless it is that of a proxy. Where unread answers
+    take too much memory, the address with most of it gives up its oldest one.
     """
     most = min(_OF_A_BROWSER * settings.limits.visitors, _raise_file_limit() - _OTHER_FILES)
     of_one = most // 2 if settings.shared else most
     proxies = ProxyHeadersMiddleware(server.config.loaded_app, list(settings.trusted_proxies)).trusted_hosts
     protocol: Any = server.config.http_protocol_class
-    networks: Counter[str] = Counter()  # open connections
+    networks: Counter[str | None] = Counter()  # open connections
+    unread: dict[Any, None] = {}  # connections with an answer that is not read yet, the oldest first
 
     class LimitedProtocol(protocol):
         network: str | None = None  # where it counts; None of one that is closed at once
@@ -43,7 +47,24 @@ def limit_connections(server: uvicorn.Server, settings: Settings) -> None:
                 self.network = network
                 networks[network] += 1
 
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            unread[self] = None
+            while sum(waiting.transport.get_write_buffer_size() for waiting in unread) > _MOST_UNREAD:
+                sizes: Counter[str | None] = Counter()
+                for waiting in unread:
+                    sizes[waiting.network] += waiting.transport.get_write_buffer_size()
+                ((fullest, _),) = sizes.most_common(1)
+                oldest = next(waiting for waiting in unread if waiting.network == fullest)
+                del unread[oldest]
+                oldest.transport.abort()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            unread.pop(self, None)
+
         def connection_lost(self, error: Exception | None) -> None:
+            unread.pop(self, None)
             if self.network is not None:
                 networks[self.network] -= 1
                 if not networks[self.network]:

@@ -5,14 +5,16 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
 
 from bertviz_lab.ui import app
-from bertviz_lab.ui.guard import bodies
+from bertviz_lab.ui.guard import bodies, connections
+from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.state.app_state import AppState
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import free_port, little_settings, serve
@@ -185,25 +187,60 @@ def test_only_the_right_type_of_body_is_read(server: Server, path: str, kind: st
     assert server.ask(path, {"Content-Type": kind}, "POST", b"{}")[0] == 415
 
 
-def test_one_network_does_not_take_all_connections(
-    tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
-) -> None:
-    settings = little_settings(tmp_path_factory.mktemp("crowded"), shared=True)
-    settings = replace(settings, limits=replace(settings.limits, visitors=2))  # 20 connections of all
-    session = AppState(settings)
+@pytest.fixture
+def crowded(tmp_path: Path) -> Iterator[Server]:
+    """A page for two visitors, who may have 20 connections, as the command serves it."""
+    settings = little_settings(tmp_path, shared=True)
+    session = AppState(replace(settings, limits=replace(settings.limits, visitors=2)))
     page, address = app.serve(session, "127.0.0.1", free_port())
-    server = Server(address)
+    yield Server(address)
+    page.close()
+
+
+def test_one_network_does_not_take_all_connections(crowded: Server, capfd: pytest.CaptureFixture[str]) -> None:
     with ExitStack() as stack:
-        stack.callback(page.close)
-        idle = [socket.create_connection(("127.0.0.1", server.port), 20, ("127.0.0.2", 0)) for _ in range(30)]
-        for line in idle:
-            stack.enter_context(line)
-            line.settimeout(0.2)
-        assert server.status("/healthz") == 200
+        idle = [stack.enter_context(connect(crowded, "127.0.0.2")) for _ in range(30)]
+        assert crowded.status("/healthz") == 200
         assert sum(map(is_closed, idle)) == 20
-        idle += [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 20)) for _ in range(15)]
+        idle += [stack.enter_context(connect(crowded, "127.0.0.1")) for _ in range(15)]
         assert is_closed(idle[-1]), "nor do proxies take more than there are for all"
     assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_answers_that_one_network_does_not_read_are_given_up(crowded: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_MOST_UNREAD", 3_000_000)
+    path = f"/{assets.folder()}/{assets.PLOTLY}"
+    size = 4 * len(assets.files()[assets.PLOTLY].encode())  # more than the system takes in for a connection
+    ask = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: "
+    asked = (3 * f"{ask}keep-alive\r\n\r\n" + f"{ask}close\r\n\r\n").encode()
+    with ExitStack() as stack:
+        lines = [stack.enter_context(connect(crowded, f"127.0.0.{n}")) for n in (3, *[2] * 8)]
+        for line in lines:
+            line.sendall(asked)
+        time.sleep(1)
+        received = [read_all(line) for line in lines]
+    assert received[0] > size, "a slow reader among them gets all"
+    assert sum(count > size for count in received) < len(lines) - 4
+
+
+def connect(server: Server, address: str) -> socket.socket:
+    """Return a connection from a network address that takes in little at a time."""
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.bind((address, 0))
+    line.connect(("127.0.0.1", server.port))
+    line.settimeout(0.2)
+    return line
+
+
+def read_all(line: socket.socket) -> int:
+    """Return how many bytes come until the other side closes the connection."""
+    line.settimeout(20)
+    count = 0
+    with suppress(ConnectionError):
+        while part := line.recv(1 << 20):
+            count += len(part)
+    return count
 
 
 def is_closed(line: socket.socket) -> bool:
