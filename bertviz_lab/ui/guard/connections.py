@@ -6,6 +6,7 @@ accepts nobody, and asyncio logs a thousand tracebacks a second.
 
 import asyncio
 import contextlib
+import time
 from collections import Counter
 from typing import Any
 
@@ -19,20 +20,21 @@ _OF_A_BROWSER = 10  # it opens six for requests, and some for streams
 _OTHER_FILES = 200  # of the process: models, runs, pipes to its workers
 _FILES = 10_000  # that a process may open, where its system lets it
 _MOST_UNREAD = 300_000_000  # bytes of answers in memory: those with attention weights have some million
+_SLOWEST, _PAUSE = 20_000, 10.0  # bytes a second that a client takes in, once so many seconds have passed
 
 
 def limit_connections(server: uvicorn.Server, settings: Settings) -> None:
     """Let a running server close new connections beyond those of all visitors, and those whose answers are not read.
 
-    On a shared page one network address holds half of them at most, unless it is that of a proxy. Where unread answers
-    take too much memory, the address with most of it gives up its oldest one.
+    On a shared page one network address holds half of them at most, unless it is that of a proxy. Answers are given up
+    where all that are unread take too much memory, and a client takes in next to nothing.
     """
     most = min(_OF_A_BROWSER * settings.limits.visitors, _raise_file_limit() - _OTHER_FILES)
     of_one = most // 2 if settings.shared else most
     proxies = ProxyHeadersMiddleware(server.config.loaded_app, list(settings.trusted_proxies)).trusted_hosts
     protocol: Any = server.config.http_protocol_class
-    networks: Counter[str | None] = Counter()  # open connections
-    unread: dict[Any, None] = {}  # connections with an answer that is not read yet, the oldest first
+    networks: Counter[str] = Counter()  # open connections
+    unread: dict[Any, tuple[float, int]] = {}  # connections that send: since when, and how many bytes then
 
     class LimitedProtocol(protocol):
         network: str | None = None  # where it counts; None of one that is closed at once
@@ -49,15 +51,13 @@ def limit_connections(server: uvicorn.Server, settings: Settings) -> None:
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            unread[self] = None
-            while sum(waiting.transport.get_write_buffer_size() for waiting in unread) > _MOST_UNREAD:
-                sizes: Counter[str | None] = Counter()
-                for waiting in unread:
-                    sizes[waiting.network] += waiting.transport.get_write_buffer_size()
-                ((fullest, _),) = sizes.most_common(1)
-                oldest = next(waiting for waiting in unread if waiting.network == fullest)
-                del unread[oldest]
-                oldest.transport.abort()
+            now = time.monotonic()
+            unread[self] = now, self.transport.get_write_buffer_size()
+            left = {waiting: waiting.transport.get_write_buffer_size() for waiting in unread}
+            if sum(left.values()) > _MOST_UNREAD:
+                for waiting, (since, size) in unread.items():
+                    if size - left[waiting] < _SLOWEST * (now - since - _PAUSE):
+                        waiting.transport.abort()
 
         def resume_writing(self) -> None:
             super().resume_writing()
