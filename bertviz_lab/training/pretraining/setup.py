@@ -335,11 +335,12 @@ def begin_with_frequencies(model: nn.Module, counts: NDArray) -> None:
 def begin_with_word_vectors(model: nn.Module, documents: CorpusView, seed: int) -> None:
     """Set the word embeddings of a model from the neighbors of each token in its text, as large as random ones are.
 
-    Tokens that the text does not have, the special ones among them, keep their random vectors.
+    Half as large, the random vectors stay in them: by their neighbors alone "black" and "white" begin alike, and are
+    learned apart slowly. Tokens that the text does not have, the special ones among them, stay random.
     """
     for embeddings in (module for module in model.modules() if isinstance(module, Embeddings)):
         words_VE = embeddings.word.weight
         vocab_size, size = words_VE.shape
         vectors = torch.from_numpy(word_vectors(documents, vocab_size, size, seed))
         known = vectors.any(1)
-        words_VE[known] = words_VE.std() * vectors[known]
+        words_VE[known] = (words_VE[known] / 2 + words_VE.std() * vectors[known]) / math.sqrt(1.25)

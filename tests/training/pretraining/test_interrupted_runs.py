@@ -205,7 +205,9 @@ def test_word_embeddings_begin_as_vectors_of_the_text_and_special_tokens_at_rand
     assert changed.sum() > 20
     assert not changed[sorted(found[True].tokenizer.special_ids)].any()
     sizes = (counted[changed] ** 2).mean(1).sqrt()
-    assert torch.allclose(sizes, random.std().expand_as(sizes), rtol=0.05)
+    assert torch.allclose(sizes, random.std().expand_as(sizes), rtol=0.25)
+    cosines = torch.cosine_similarity(random[changed], counted[changed])
+    assert 0.3 < cosines.mean() < 0.6  # a part of them stays random
 
 
 def test_a_run_from_a_model_keeps_the_embeddings_that_it_has_learnt(text, tmp_path) -> None:
