@@ -16,7 +16,7 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.interpret import fill_mask, mask_text, masked_loss, trace_text, untrained
-from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson, Place, claims, training_claims
+from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson, Place, claims, encoder_claims, training_claims
 from bertviz_lab.ui.lessons.lesson import CASES
 from bertviz_lab.ui.lessons.measuring import CLAIMS, Measured, handout_page, measure
 from bertviz_lab.ui.settings import Settings
@@ -225,3 +225,9 @@ def test_a_text_in_the_handout_is_only_text() -> None:
     assert "<b>x</b>" not in page
     assert "<code>a</code> &lt; b &amp; c" in page
     assert "<u>" not in page
+
+
+def test_counting_operations_hooks_into_no_other_model(shipped: AppState, monkeypatch) -> None:
+    """The library's tracker of modules would follow what other threads compute, and make that fail."""
+    monkeypatch.setattr("torch.utils.module_tracker.ModuleTracker.__enter__", lambda self: pytest.fail("hooks"))
+    assert encoder_claims.family(shipped, LESSONS[13]).held > 0

@@ -232,6 +232,16 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
     return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, *count_held(held), control)
 
 
+class _NoModules:
+    """Count operations of the whole model only: by modules, the library hooks into the models of all threads."""
+
+    parents = ("Global",)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
 def family(session: AppState, lesson: Lesson) -> Finding:
     """Count parameters and operations of the base models, built from their settings without memory for the weights."""
     import torch
@@ -244,7 +254,9 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     for name, base in CASES["families"].items():
         with torch.device("meta"):
             model = BertModel(BertConfig.from_dict(base["config"])).eval()
-            with FlopCounterMode(display=False) as counter:
+            counter = FlopCounterMode(display=False)
+            counter.mod_tracker = _NoModules()  # type: ignore[assignment]
+            with counter:
                 model(input_ids=torch.zeros(1, _LENGTH, dtype=torch.long))
         operations[name] = counter.get_total_flops() / 1e9
         sizes[name] = sum(value.numel() for value in model.parameters()) / 1e6
