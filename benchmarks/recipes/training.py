@@ -113,7 +113,7 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
         )
     hardware = choose_hardware(precision, threads=1)
     torch.manual_seed(seed)
-    model = initial_model(config, data, model_config, counts, start, None, is_resumed=False).model
+    model = initial_model(config, data, model_config, start, None, is_resumed=False).model
     change_model(model, variant)
     bag = BagOfNextTokens(model) if variant.predicts_bags else None
     default = default_learning_rate(model_config) * (CONTINUED if start else 1.0)

@@ -30,9 +30,9 @@ def word_vectors(documents: CorpusView, vocab_size: int, size: int, seed: int) -
     _, axes = eigh(products, subset_by_index=[len(products) - rank, len(products) - 1])
     # Turned at random, all dimensions vary alike, and fewer than a model has are spread over all that it has.
     directions, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, rank)))
-    found = (associations @ axes @ directions.T)[known]
-    found -= found.mean(0)  # what all have in common distinguishes none
-    vectors[known] = found / np.maximum(np.sqrt((found**2).mean(1, keepdims=True)), 1e-12)
+    projected = (associations @ axes @ directions.T)[known]
+    projected -= projected.mean(0)  # what all have in common distinguishes none
+    vectors[known] = projected / np.maximum(np.sqrt((projected**2).mean(1, keepdims=True)), 1e-12)
     return vectors
 
 
@@ -40,16 +40,17 @@ def _associations(ids: NDArray[np.integer], vocab_size: int) -> csr_array:
     """Return the positive pointwise mutual information of each token and its neighbors, (vocab_size, 2 x contexts)."""
     frequencies = np.bincount(ids, minlength=vocab_size)
     contexts = np.argsort(-frequencies, kind="stable")[: min(_CONTEXTS, np.count_nonzero(frequencies))]
-    column = np.full(vocab_size, -1)
-    column[contexts] = np.arange(len(contexts))
-    tokens = np.concatenate([ids[1:], ids[:-1]])
-    columns = np.concatenate([column[ids[:-1]], np.where(column[ids[1:]] < 0, -1, column[ids[1:]] + len(contexts))])
-    counted = columns >= 0
+    place = np.full(vocab_size, -1)
+    place[contexts] = np.arange(len(contexts))
+    tokens = np.stack([ids[1:], ids[:-1]])
+    neighbors = place[[ids[:-1], ids[1:]]]  # (sides, pairs)
+    counted = neighbors >= 0
+    columns = neighbors + len(contexts) * np.array([[0], [1]])  # those before, then those after
     shape = (vocab_size, 2 * len(contexts))
-    counts = coo_array((np.ones(counted.sum()), (tokens[counted], columns[counted])), shape).tocsr().tocoo()
+    counts = coo_array((np.ones(counted.sum()), (tokens[counted], columns[counted])), shape)
+    counts.sum_duplicates()
     of_token, of_context = counts.sum(1), counts.sum(0) ** _SMOOTHING
     expected = of_token[counts.row] * of_context[counts.col] / of_context.sum()
     counts.data = np.log(np.maximum(counts.data / expected, 1))
-    result = counts.tocsr()
-    result.eliminate_zeros()
-    return result
+    counts.eliminate_zeros()
+    return counts.tocsr()

@@ -168,7 +168,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         """Build the model and its optimizers, as they were where the run resumes."""
         config, hardware = self.config, self.hardware
         torch.manual_seed(config.seed + hardware.rank)
-        models = (self.shape, self.counts, self.start, self.teacher)
+        models = (self.shape, self.start, self.teacher)
         self.initial = initial_model(config, self.data, *models, is_resumed=self.is_resumed, added=self.added)
         self.raw_model = self.initial.model  # not wrapped for several processes
         self.distillation = None

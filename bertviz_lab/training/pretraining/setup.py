@@ -213,14 +213,13 @@ def initial_model(
     config: PretrainConfig,
     data: RunData,
     model_config: BertConfig,
-    counts: NDArray,
     start: Checkpoint | None,
     teacher: Checkpoint | None,
     *,
     is_resumed: bool,
     added: Sequence[NewPiece] = (),
 ) -> InitialModel:
-    """Return the model of a run, from its data and how often each token occurs in its text, (vocabulary).
+    """Return the model of a run, from its data.
 
     `start` is the model that is trained further, or the run's own checkpoint where it `is_resumed`; `added` are the
     pieces that the vocabulary has gained since.
@@ -248,10 +247,11 @@ def initial_model(
             start = replace(start, model=with_more_tokens(start.model, parts, model_config.vocab_size))
     model = build_model(config, data.objective, model_config, start)
     if start is None and config.starts_from_scratch:
+        documents = data.training.documents
         if config.unigram_bias:
-            begin_with_frequencies(model, counts)
+            begin_with_frequencies(model, documents.corpus.counts(model_config.vocab_size))
         if config.word_vectors and not config.streaming:
-            begin_with_word_vectors(model, data.training.documents, config.seed)
+            begin_with_word_vectors(model, documents, config.seed)
             notes.append(
                 "The word embeddings begin as word vectors of the text: tokens with the same neighbors are alike."
             )

@@ -195,15 +195,15 @@ def test_a_run_from_a_model_keeps_the_biases_that_it_has_learnt(text, tmp_path) 
 
 
 def test_word_embeddings_begin_as_vectors_of_the_text_and_special_tokens_at_random(text, tmp_path) -> None:
-    found = {}
+    models = {}
     for counted in (False, True):
         folder = tmp_path / str(counted)
         finish(short_run(text, steps=1, learning_rate=1e-7, word_vectors=counted), folder)
-        found[counted] = load_checkpoint(folder / "model")
-    random, counted = (found[kind].model.bert.embeddings.word.weight for kind in (False, True))
+        models[counted] = load_checkpoint(folder / "model")
+    random, counted = (models[kind].model.bert.embeddings.word.weight for kind in (False, True))
     changed = ~torch.isclose(random, counted, atol=1e-5).all(1)
     assert changed.sum() > 20
-    assert not changed[sorted(found[True].tokenizer.special_ids)].any()
+    assert not changed[sorted(models[True].tokenizer.special_ids)].any()
     sizes = (counted[changed] ** 2).mean(1).sqrt()
     assert torch.allclose(sizes, random.std().expand_as(sizes), rtol=0.25)
     cosines = torch.cosine_similarity(random[changed], counted[changed])
