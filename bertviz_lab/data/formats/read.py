@@ -215,7 +215,7 @@ def _read_tables(
     notes = list(results[0].notes)
     if single := sorted(name for name, n in counts.items() if n == 1):
         notes.append(f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}.")
-    if options.task == "auto" and len(counts) > 4 and counts.keys() <= _RATINGS:
+    if "task" not in options.given and len(counts) > 4 and counts.keys() <= _RATINGS:
         span = f"{min(map(int, counts))} to {max(map(int, counts))}"
         regression = "if they are ratings or similarities, --task regression predicts numbers"
         notes.append(f"The whole numbers {span} were read as classes; {regression}.")
