@@ -63,7 +63,7 @@ class Side:
     dropout: float = 0.0
     bf16: bool = False  # of hf
     optimizer: str = SETTINGS.optimizer  # of the lab; hf has AdamW
-    causal: bool = False  # the causal-LM warm-up at the start of a default run
+    causal: bool = False  # a causal-LM warm-up
     keeps_memory: bool = False  # hf with the lab's word to the C library to keep what tensors free
 
 
@@ -107,7 +107,7 @@ class Lab:
 
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:
-    """Training batches as a default run draws them from the text, or those of its causal-LM warm-up."""
+    """Training batches as a default run draws them from the text, or those of a causal-LM warm-up."""
     text = find_text()
     tokenizer = learnt_tokenizer(text.train, case.vocab_size)
     corpus = tokenized(text.train, tokenizer)

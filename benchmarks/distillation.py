@@ -3,7 +3,7 @@
 All train at the same time, a thread each, so that a busy machine slows them alike, on Wikipedia with wiki-mini's
 vocabulary and the same seed. `teacher` has the recipe `distil`: it begins with two of the teacher's layers and follows
 its predictions. `no teacher` differs in nothing else: from random weights, MLM from the first step. `lab` is what one
-would do without a teacher: the same student by the recipe `lab`, with its causal-LM warm-up. Afterwards each is scored
+would do without a teacher: the same student by the recipe `lab`. Afterwards each is scored
 on held-out articles and fine-tuned on SST-2: a tenth of the phrases chooses among a training's models, the dev set is
 scored once.
 """

@@ -132,8 +132,7 @@ def table(result: dict[str, Any]) -> str:
             "and no dropout, transformers with AdamW and dropout 0.1. What tensors free is kept for the next "
             "step by the lab (one call to the C library); transformers does so in the rows that say it.",
             markdown(["times faster", *models], ratios),
-            "Median speeds, all layers trained; `causal warm-up` is the objective at the start of a default run, "
-            "in which every next token is predicted (with few layers, so faster than here):",
+            "Median speeds, all layers trained; in a `causal warm-up`, an option, every next token is predicted:",
             markdown(["tokens a second", *models], speeds),
             "Useful MFLOP a token (forward and backward), what the lab does of it a second, and the machine's matmul "
             "peak in the same minutes, GFLOP/s at the size of the feed-forward / of large squares; the share is of "

@@ -125,12 +125,12 @@ VARIANTS = (
         _TOGETHER,
     ),
     Variant(
-        "30% masked, few layers for 75%, causal for 20%, unigram bias, word vectors (the lab's of today)",
+        "30% masked, few layers for 75%, causal for 20%, unigram bias, word vectors",
         "together",
         _TOGETHER | {"word_vectors": True},
     ),
     Variant(
-        "30% masked, few layers for 75%, unigram bias, word vectors",
+        "30% masked, few layers for 75%, unigram bias, word vectors (the lab's of today)",
         "together",
         _TOGETHER | {"causal_share": 0.0, "word_vectors": True},
     ),

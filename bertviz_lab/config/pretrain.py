@@ -24,9 +24,7 @@ from bertviz_lab.config.options import (
 from bertviz_lab.errors import InputError
 
 #: Of the lab's own defaults what the published recipes do without, and their masking.
-_AS_PUBLISHED = dict[str, Any](
-    causal_share=0.0, shallow_share=0.0, unigram_bias=False, word_vectors=False, mask_probability=0.15
-)
+_AS_PUBLISHED = dict[str, Any](shallow_share=0.0, unigram_bias=False, word_vectors=False, mask_probability=0.15)
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("recipes.toml").read_text(encoding="utf-8"))
 #: name -> what it is called on the page.
 RECIPE_TITLES: dict[str, str] = {name: table.pop("title") for name, table in _TABLES.items()}
@@ -124,9 +122,9 @@ class PretrainConfig(TrainingConfig):
     tokenizer: str = corpora("", "Tokenizer", "Folder of an existing tokenizer, instead of training one", by=COMMAND)
 
     causal_share: Annotated[float, 0.0, 0.9] = sequences(
-        0.2,
+        0.0,
         "Causal-LM warm-up (fraction)",
-        "Fraction at the start that trains next-token prediction; 0 trains MLM only",
+        "Fraction at the start that trains next-token prediction: from random embeddings, MLM alone is slow to start",
     )
     causal_detour: Annotated[float, 0.0, 0.9] = sequences(
         0.0,

@@ -1,4 +1,4 @@
-"""The stages of a run: a causal-LM warm-up, short sequences first, then batches as the settings say."""
+"""The stages of a run: a causal-LM warm-up if there is one, short sequences first, then batches as the settings say."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -55,6 +55,7 @@ from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFini
 
 #: Peak learning rate multiplier when continuing from a pretrained model.
 CONTINUED = 0.4
+_COUNTED_CHARACTERS = 10_000_000  # of a streamed text: a second or two of a core
 
 
 def pretrain(
@@ -168,8 +169,11 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         """Build the model and its optimizers, as they were where the run resumes."""
         config, hardware = self.config, self.hardware
         torch.manual_seed(config.seed + hardware.rank)
-        models = (self.shape, self.start, self.teacher)
-        self.initial = initial_model(config, self.data, *models, is_resumed=self.is_resumed, added=self.added)
+        data, models = self.data, (self.shape, self.start, self.teacher)
+        if config.streaming and self.start is None:  # tokens and their neighbors are counted in its first documents
+            first = ChunkReader(prepared_stream(config, self.folder), self.tokenizer, characters=_COUNTED_CHARACTERS)
+            data = replace(data, training=replace(data.training, documents=first.read(0)))
+        self.initial = initial_model(config, data, *models, is_resumed=self.is_resumed, added=self.added)
         self.raw_model = self.initial.model  # not wrapped for several processes
         self.distillation = None
         if self.teacher:

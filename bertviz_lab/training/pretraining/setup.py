@@ -250,7 +250,7 @@ def initial_model(
         documents = data.training.documents
         if config.unigram_bias:
             begin_with_frequencies(model, documents.corpus.counts(model_config.vocab_size))
-        if config.word_vectors and not config.streaming:
+        if config.word_vectors:
             begin_with_word_vectors(model, documents, config.seed)
             notes.append(
                 "The word embeddings begin as word vectors of the text: tokens with the same neighbors are alike."

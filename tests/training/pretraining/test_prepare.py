@@ -314,6 +314,7 @@ def test_a_run_trains_without_a_copy_of_its_text(rows, tmp_path):
     assert isinstance(events[-1], RunFinished)
     assert events[-1].step == 12
     assert any("first 5 documents are held out" in note for note in started(events).notes)
+    assert any("begin as word vectors" in note for note in started(events).notes)
     assert started(events).objective == "mlm+nsp"
     scores = [event.metrics for event in events if isinstance(event, EvalDone)][-1]
     assert scores.keys() >= {"mlm_loss", "nsp_accuracy"}

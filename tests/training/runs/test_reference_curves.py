@@ -39,8 +39,8 @@ def test_what_differs_is_named_and_a_curve_that_falls_elsewhere_is_left_out() ->
     assert compared(mask_probability=0.15, objective="mlm", preset="mini") == [
         ("Wikipedia", ["Pretraining objective", "Masking probability"], False)
     ]
-    assert compared(causal_share=0.25)[0] == ("Wikipedia", ["Causal-LM warm-up (fraction)"], True)
-    assert compared(causal_share=0.0) == []
+    assert compared(causal_share=0.45) == [("Wikipedia", ["Causal-LM warm-up (fraction)"], True)]
+    assert compared(causal_share=0.25) == []
 
 
 def test_a_run_that_does_not_start_from_random_weights_has_no_references() -> None:
