@@ -143,7 +143,7 @@ class FileInfo:
     text_b: str = ""  # the column with the second text or the passage
     label: str = ""  # the column with the label
     scheme: str = ""  # of labels that mark spans: "IOB1", "BIO", "BIOES" or "BILOU"; "plain" for other labels of words
-    rows: tuple[tuple[str, ...], ...] = ()  # the first few as they are in the file, for a preview; without the header
+    rows: tuple[tuple[str, ...], ...] = ()  # the first few of a table as they are in the file, without the header
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import Answer, FileInfo, Question
 from bertviz_lab.data.formats.labels import list_of_labels
-from bertviz_lab.data.formats.raw import DropReport, RawQuestions, ReadOptions, preview
+from bertviz_lab.data.formats.raw import DropReport, RawQuestions, ReadOptions
 from bertviz_lab.errors import InputError
 
 #: Names of fields in SQuAD and its relatives (MRQA, CMRC, DRCD, KorQuAD, Haystack, DuoRC), and of lists of questions.
@@ -119,9 +119,8 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
     if not raw.questions:
         reason = f" ({report.dropped[0].reason})" if report.dropped else ""
         raise InputError(f"{quoted(raw.name)} holds no question with a passage{reason}; give data in SQuAD's format.")
-    shown = [(q.question, q.passage, q.answers[0].text if q.answers else "") for q in raw.questions[:100]]
     raw.info = replace(
-        info, format="squad" if info.format in ("json", "jsonl") else info.format, rows=preview(shown),
+        info, format="squad" if info.format in ("json", "jsonl") else info.format,
         columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers",
     )  # fmt: skip
     return raw

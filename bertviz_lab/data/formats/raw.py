@@ -79,7 +79,7 @@ class ReadOptions:
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
 MAX_COLUMNS = 1_000
-PREVIEW_ROWS, _PREVIEW_CHARACTERS = 8, 1_000
+_PREVIEW_ROWS, _PREVIEW_CHARACTERS = 8, 1_000
 
 
 @dataclass
@@ -163,7 +163,7 @@ class RawTable(RawFile):
             text_a=names[text_a],
             text_b="" if text_b is None else names[text_b],
             label="" if label is None else names[label],
-            rows=preview(self.rows),
+            rows=tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in self.rows[:_PREVIEW_ROWS]),
         )
 
 
@@ -191,11 +191,6 @@ class RawQuestions(RawFile):
 
 
 RawData = RawTable | RawSentences | RawQuestions
-
-
-def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows, for a `FileInfo`; cells of a thousand characters at most."""
-    return tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in rows[:PREVIEW_ROWS])
 
 
 class DropReport:

@@ -25,7 +25,6 @@ from bertviz_lab.data.formats.raw import (
     RawTable,
     ReadOptions,
     TextFile,
-    preview,
 )
 from bertviz_lab.data.formats.words.character_spans import grouped_spans, sentences_of_spans, span_fields
 from bertviz_lab.errors import InputError
@@ -332,8 +331,7 @@ def _tagged_sentences(
 ) -> RawSentences:
     """Add the words of the first of the fields, with the labels of the second, whose classes may have `names`."""
     word, tag = fields
-    shown = preview([[" ".join(map(str, _words(row, c))) for c in fields] for row in rows[:_SAMPLE]])
-    raw.info = replace(raw.info, text_a=word, label=tag, rows=shown)
+    raw.info = replace(raw.info, text_a=word, label=tag)
     for number, row in enumerate(rows, 1):
         if words := _words(row, word):
             raw.add(words, [cell_text(value, names) for value in _items(row, tag)], number, report)

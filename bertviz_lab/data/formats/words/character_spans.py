@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import LabelledWords
 from bertviz_lab.data.formats.questions import in_characters, offset
-from bertviz_lab.data.formats.raw import PREVIEW_ROWS, DropReport, RawSentences, preview
+from bertviz_lab.data.formats.raw import DropReport, RawSentences
 
 # Ideographs, kana, and the letters of Thai, Lao, Burmese and Khmer; marks that belong to the letter before them
 _ALONE = (
@@ -122,7 +122,6 @@ def sentences_of_spans(
     rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport
 ) -> RawSentences:
     """Add the texts of the records as words with labels in the BIO scheme; every record gives one or is counted."""
-    shown: list[list[str]] = []
     unit = _unit(rows, text, spans, raw, report)
     for number, row in enumerate(rows, 1):
         value = row.get(text)
@@ -152,9 +151,7 @@ def sentences_of_spans(
                 if words[n][0] < span.start or words[n][1] > span.end:
                     report.repair(*_CUT, raw, number)
         raw.sentences.append(LabelledWords(tuple(value[start:end] for start, end in words), tuple(labels), number))
-        if len(shown) < PREVIEW_ROWS:
-            shown.append([value, str(row.get(spans))])
-    raw.info = replace(raw.info, text_a=text, label=spans, rows=preview(shown))
+    raw.info = replace(raw.info, text_a=text, label=spans)
     return raw
 
 

@@ -14,7 +14,7 @@ from itertools import groupby, islice, pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.examples import FileInfo, LabelledWords
-from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, TextFile, preview
+from bertviz_lab.data.formats.raw import DropReport, RawSentences, RawTable, ReadOptions, TextFile
 from bertviz_lab.data.formats.words.span_labels import OUTSIDE, canonical_labels, mark_spans, span_parts
 from bertviz_lab.errors import InputError
 
@@ -77,8 +77,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
         )
     labels, header = {row[label] for row in even}, _header(sample_rows, word, label)
     columns = tuple(header or columns)
-    raw.info = replace(raw.info, columns=columns, header=bool(header), rows=preview(sample_rows))
-    raw.info = replace(raw.info, text_a=columns[word], label=columns[label])
+    raw.info = replace(raw.info, columns=columns, header=bool(header), text_a=columns[word], label=columns[label])
     if prefix := _common_prefix([row[word] for row in sample_rows if len(row) == len(columns)]):
         report.note(f"{quoted(prefix)} before each word of {quoted(file.name)} was left out.")
     missing = {"", "_"} if is_conllu else {""}
