@@ -18,9 +18,6 @@ class FileNotes:
     blank_after_sentence: bool = False  # True where a blank line follows nearly every sentence
     blank_ends_document: bool = False  # True where a single blank line ends a document
     replaced: int = 0  # characters that could not be decoded, now U+FFFD
-    # null characters and byte-order marks that were removed
-    nulls: int = 0
-    marks: int = 0
     skipped_rows: int = 0  # rows or records without text
     ragged_rows: int = 0  # rows of a table with more or fewer cells than the others
 

@@ -5,6 +5,7 @@
 
 import codecs
 import io
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import Any
 from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import column_title, sample_lines
-from bertviz_lab.data.corpora.reading_notes import FileNotes, pluralized, quoted, quoted_list
+from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Source
 from bertviz_lab.data.corpora.streams import Meter, refuse_binary
 from bertviz_lab.data.examples import TASKS, Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
@@ -265,17 +266,18 @@ class TextFile:
     @contextmanager
     def lines(self, newline: str | None = "", report: "DropReport | None" = None) -> Iterator[Iterator[str]]:
         """Its lines with their ends, without null characters; with a report metered, and what was lost is noted."""
-        notes = FileNotes(self.name)
+        lost: Counter[str] = Counter()
         with self.text(newline, metered=report is not None) as stream:
-            yield whole_lines(stream, self.name, notes)
+            yield whole_lines(stream, self.name, lost)
         if report is None:
             return
-        for count, what in ((notes.nulls, "null character"), (notes.marks, "byte-order mark")):
-            if count:
-                report.note(f"{pluralized(count, f'{what} was', f'{what}s were')} taken out of {quoted(self.name)}.")
-        if notes.replaced:
+        for what in ("null character", "byte-order mark"):
+            if lost[what]:
+                taken = pluralized(lost[what], f"{what} was", f"{what}s were")
+                report.note(f"{taken} taken out of {quoted(self.name)}.")
+        if lost["line"]:
             report.note(
-                f"{pluralized(notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read as "
+                f"{pluralized(lost['line'], 'line', 'lines')} of {quoted(self.name)} could not be wholly read as "
                 f"{self.encoding}; give the encoding if characters look wrong."
             )
 

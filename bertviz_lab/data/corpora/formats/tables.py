@@ -212,20 +212,19 @@ def number_of(cell: str) -> float | None:
     return value if math.isfinite(value) and "_" not in cell else None
 
 
-def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
-    """Yield lines with their ends, losses noted. Raises `InputError` beyond `LONGEST_LINE` characters."""
+def whole_lines(stream: TextIO, name: str, lost: Counter[str] | None = None) -> Iterator[str]:
+    """Yield lines with their ends, what is `lost` counted. Raises `InputError` beyond `LONGEST_LINE` characters."""
+    lost = Counter() if lost is None else lost
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), ""), 1):
         if len(line) >= LONGEST_LINE and not line.endswith("\n"):
             raise InputError(
                 f"Line {number:,} of {quoted(name)} has over {LONGEST_LINE // 10**6} million characters; "
                 "give the text as .txt."
             )
-        if notes:
-            notes.nulls += line.count("\0")
-            notes.replaced += "\ufffd" in line
+        lost["null character"] += line.count("\0")
+        lost["line"] += "\ufffd" in line
         line = line.replace("\0", "")
         if line[:1] == "\ufeff":  # joined files have byte-order marks in the middle
-            if notes:
-                notes.marks += number > 1
+            lost["byte-order mark"] += number > 1
             line = line.lstrip("\ufeff")
         yield line
