@@ -27,8 +27,8 @@ OnProgress = Callable[[int, int], None]  # bytes done, total bytes
 class Meter:
     """Bytes read over all sources: reports progress and enforces the limit."""
 
-    total: int  # 0 if unknown
-    max_bytes: float
+    total: int = 0  # 0 if unknown
+    max_bytes: float = math.inf
     on_progress: OnProgress | None = None
     done: int = 0
     _reported: int = 0

@@ -299,8 +299,9 @@ class TextFile:
         return sample
 
 
-def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
+def open_text(source: Source, options: ReadOptions, meter: Meter | None = None) -> TextFile:
     """Return the file as text. Raises `InputError` for one that is not text."""
+    meter = meter or Meter()
     if not options.encoding:
         return TextFile(source, recognize(source), meter)
     with source.open() as stream:

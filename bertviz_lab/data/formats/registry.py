@@ -174,7 +174,7 @@ def _texts_in_class_folders(sources: list[Source], options: ReadOptions) -> list
 def _has_layout(source: Source, options: ReadOptions) -> bool:
     """Return whether a text looks like a file of examples."""
     try:
-        lines = open_text(source, Meter(0, options.max_bytes), options).sample()
+        lines = open_text(source, options).sample()
         return recognize(source.name, lines, options).claim(suffix_of(source.name), lines, options) > 1
     except InputError:
         return False
@@ -185,7 +185,7 @@ def _read_class_folders(sources: list[Source], meter: Meter, options: ReadOption
     options.check_count(len(sources), (name := PurePath(sources[0].name).parent.parent.name or "the folder"))
     rows = []
     for source in sources:
-        with reading_errors(source), (file := open_text(source, meter, options)).text(None) as stream:
+        with reading_errors(source), (file := open_text(source, options, meter)).text(None) as stream:
             rows.append([stream.read().strip(), _class_of(source)])
     classes = quoted_list(sorted({label for _, label in rows}))
     report.note(f"Each file was read as a text whose label is its folder's name: {classes}.")
@@ -200,7 +200,7 @@ def _read(source: Source, meter: Meter, options: ReadOptions, report: DropReport
         for magic, read in BINARY_READERS.items():
             if head.startswith(magic):
                 return read(source, meter, options, report)
-        file = open_text(source, meter, options)
+        file = open_text(source, options, meter)
         return recognize(source.name, file.sample(), options).read(file, options, report)
 
 

@@ -18,7 +18,6 @@ from typing import Any
 from bertviz_lab.data.corpora.formats.records import json_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import Kinds, Source, close_archives, find_sources
-from bertviz_lab.data.corpora.streams import Meter
 from bertviz_lab.data.formats.raw import DropReport, ReadOptions, open_text
 from bertviz_lab.data.formats.tables import read_table
 from bertviz_lab.data.probes.minimal_pairs import KINDS, PHENOMENA, MinimalPair, minimal_pairs, words
@@ -118,7 +117,7 @@ def read_minimal_pairs(
 
 def _pairs_of(source: Source) -> Iterator[MinimalPair]:
     options = ReadOptions()
-    file = open_text(source, Meter(0, math.inf), options)
+    file = open_text(source, options)
     if source.format == "jsonl":
         with file.text(None) as stream:
             for number, record in enumerate(json_lines(stream, source.name), 1):

@@ -24,7 +24,6 @@ from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import column_title
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import find_sources
-from bertviz_lab.data.corpora.streams import Meter
 from bertviz_lab.data.examples import FileInfo, Label, LabelledText, TaskData
 from bertviz_lab.data.formats.labels import NAMES_FILE, label_separator
 from bertviz_lab.data.formats.raw import ReadOptions, open_text
@@ -115,7 +114,7 @@ def _rewritten(path: Path, data: TaskData, decisions: Decisions, options: ReadOp
     (info,) = data.files
     texts = {text.row: text for text in cast(Sequence[LabelledText], data.examples)}
     (source,) = find_sources(path, ReadingNotes(), options.max_bytes)
-    file, content = open_text(source, Meter(0, options.max_bytes), options), path.read_bytes()
+    file, content = open_text(source, options), path.read_bytes()
     text = content.decode(file.encoding, "surrogateescape")
     if text.encode(file.encoding, "surrogateescape") != content:
         raise ValueError("Bytes would be lost.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources, reading_errors
-from bertviz_lab.data.corpora.streams import Meter, suffix_of
+from bertviz_lab.data.corpora.streams import suffix_of
 from bertviz_lab.data.examples import (
     Example,
     FileInfo,
@@ -103,7 +103,7 @@ def _lines(path: str | Path, options: ReadOptions, report: DropReport) -> list[t
     (source, *_) = sources = find_sources(path, ReadingNotes())
     try:
         with reading_errors(source):
-            file = open_text(source, Meter(0, math.inf), options)
+            file = open_text(source, options)
             with file.lines(None, report) as lines:
                 texts = [(row, line.strip()) for row, line in enumerate(lines, 1)]
         last = max((row for row, text in texts if text), default=0)

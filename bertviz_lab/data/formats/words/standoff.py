@@ -55,5 +55,5 @@ def read_standoff(
 
 
 def _content(source: Source, meter: Meter, options: ReadOptions) -> str:
-    with reading_errors(source), open_text(source, meter, options).text() as stream:
+    with reading_errors(source), open_text(source, options, meter).text() as stream:
         return stream.read()
