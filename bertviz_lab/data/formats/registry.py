@@ -35,9 +35,8 @@ from bertviz_lab.data.formats.binary_tables import BINARY_READERS, WORKBOOKS
 from bertviz_lab.data.formats.raw import DropReport, RawData, RawTable, ReadOptions, TextFile, open_text
 from bertviz_lab.data.formats.records import read_dataset, read_json
 from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, decode_bytes, long_delimiter, read_label_lines, read_table
+from bertviz_lab.data.formats.words.character_spans import ANNOTATIONS, annotated_texts, read_standoff
 from bertviz_lab.data.formats.words.conll import looks_like_conll, read_conll, read_tagged_lines, tagged_delimiter
-from bertviz_lab.data.formats.words.standoff import ENDING as ANNOTATIONS
-from bertviz_lab.data.formats.words.standoff import annotated_texts, read_standoff
 from bertviz_lab.errors import InputError
 
 #: The endings under which task data is found in folders and zips. A file that is named may have any ending.
