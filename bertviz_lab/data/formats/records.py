@@ -290,10 +290,9 @@ def _items(row: Mapping[str, Any], column: str) -> list[Any]:
 
 
 def _tagged_fields(
-    rows: list[dict[str, Any]], columns: list[str], options: ReadOptions, report: DropReport
+    sample: list[dict[str, Any]], columns: list[str], options: ReadOptions, report: DropReport
 ) -> tuple[str, str] | None:
     """Return the fields with the words and with their labels, lists of the same length; None where there are none."""
-    sample = rows[:_SAMPLE]
     lists = [c for c in columns if any(_items(row, c)[1:] for row in sample)]
     lists = [c for c in lists if not any(isinstance(v, (dict, list)) for row in sample for v in _items(row, c))]
     texts = [c for c in lists if all(isinstance(v, str) for row in sample for v in _items(row, c))]

@@ -97,9 +97,8 @@ def _unit(rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSent
     return "" if cuts[best] > few else best
 
 
-def span_fields(rows: Sequence[Mapping[str, Any]], text: str = "") -> tuple[str, str] | None:
+def span_fields(sample: Sequence[Mapping[str, Any]], text: str) -> tuple[str, str] | None:
     """Return the fields with the text and with its spans; None where the records hold no spans."""
-    sample = rows[:200]
     names = list(dict.fromkeys(name for row in sample for name in row))
     texts = [name for name in (text, *_TEXT_NAMES, *names) if any(isinstance(row.get(name), str) for row in sample)]
     for name in names:
