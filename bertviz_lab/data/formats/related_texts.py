@@ -10,7 +10,7 @@ from bertviz_lab.data.formats.column_profile import Profile
 from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, by_name
 from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
-from bertviz_lab.data.formats.tables import check_numbers, write_points
+from bertviz_lab.data.formats.tables import check_numbers, even_rows, write_points
 from bertviz_lab.errors import InputError
 
 
@@ -124,10 +124,7 @@ def _related_texts(table: RawTable, columns: RelatedColumns, report: DropReport)
             write_points(table, columns.score, report)
         check_numbers(table, columns.score, "the scores of pairs are")
     examples = []
-    for number, row in zip(table.numbers, table.rows, strict=True):
-        if len(row) != table.width:
-            report.drop(f"it has {len(row)} cells, and most rows have {table.width}", table, number)
-            continue
+    for number, row in even_rows(table, columns[:2], lambda repaired: False, report):
         reason = ""
         negatives = tuple(text for column in columns.negatives for text in row[column].split("\n") if text.strip())
         score = None if columns.score is None else number_of(row[columns.score])
