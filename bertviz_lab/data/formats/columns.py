@@ -49,15 +49,13 @@ def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> N
     first, *others = table.rows
     if options.header == "auto" and not all(first) and others and all(others[0]) and has_header(others, options):
         # names of groups of columns in merged cells, above those of the columns
-        report.repair("row above the header was left out", "rows above headers were left out", table, table.numbers[0])
-        table.leave_out([0])
+        table.leave_out([0], report, "row above the header was left out", "rows above headers were left out")
     if not has_header(table.rows, options):
         return
     names = [cell.strip() for cell in table.rows[0]]
-    repeated = [place for place, row in enumerate(table.rows) if place and _repeats(row, names)]
-    for place in repeated:
-        report.repair(*_REPEATED, table, table.numbers[place])
-    table.leave_out({0, *repeated})
+    table.leave_out([0])
+    repeated = [place for place, row in enumerate(table.rows) if _repeats(row, names)]
+    table.leave_out(repeated, report, *_REPEATED)
     if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
         names = ["", *names]  # R writes row numbers without a column name
     table.names = [*map(column_title, names[: table.width])]

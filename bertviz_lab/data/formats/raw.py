@@ -143,8 +143,12 @@ class RawTable(RawFile):
         complete = (row for _, row in self.complete_rows)
         return [list(column) for column in zip(*complete, strict=True)] or [[] for _ in range(self.width)]
 
-    def leave_out(self, places: Collection[int]) -> None:
-        """Take out the rows at these places, counted from 0."""
+    def leave_out(
+        self, places: Collection[int], report: "DropReport | None" = None, singular: str = "", plural: str = ""
+    ) -> None:
+        """Take out the rows at these places, counted from 0; a report says so of each, in the words for one or more."""
+        for place in places if report else ():
+            report.repair(singular, plural, self, self.numbers[place])
         kept = [n not in places for n in range(len(self.rows))]
         self.rows, self.numbers = list(compress(self.rows, kept)), list(compress(self.numbers, kept))
 

@@ -137,24 +137,19 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
     are_titles = (sum(map(bool, map(str.strip, row))) == 1 and len(row) <= table.width for row in table.rows[:3])
     titles = sum(1 for _ in takewhile(bool, are_titles))
     if titles and all(cell.strip() for cell in table.rows[titles]):
-        for number in table.numbers[:titles]:
-            report.repair("title above the header was left out", "titles above the header were left out", table, number)
-        table.leave_out(range(titles))
+        said = "title above the header was left out", "titles above the header were left out"
+        table.leave_out(range(titles), report, *said)
     cells = [[cell.strip() for cell in row] for row in table.rows[:3]]
     under = next((n for n in (1, 2) if any(cells[n]) and all(map(_BELOW_HEADER.fullmatch, cells[n]))), 0)
-    if under:
-        parts = "row below the header was left out", "rows below the header were left out"
-        report.repair(*parts, table, table.numbers[1], under)
-        table.leave_out(range(1, under + 1))
+    said = "row below the header was left out", "rows below the header were left out"
+    table.leave_out(range(1, under + 1), report, *said)
     last, place = table.rows[-1], table.numbers[-1]
     is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
     totals = sum(1 for _ in takewhile(_is_total, reversed(table.rows)))
     if is_apart or 0 < totals < 4:
         what = "sentence below the table" if is_apart else "row of totals"
         below = range(len(table.rows) - max(1, totals), len(table.rows))
-        for number in table.numbers[below.start :]:
-            report.repair(f"{what} was left out", "rows below the table were left out", table, number)
-        table.leave_out(below)
+        table.leave_out(below, report, f"{what} was left out", "rows below the table were left out")
 
 
 def _is_total(row: list[str]) -> bool:
