@@ -182,44 +182,6 @@ class TaskBatch(Batch):
     total: float  # their weights; without weights as many
 
 
-def write_out(
-    features: Features, rows: NDArray[np.int64], pad_id: int, weights: NDArray[np.float32] | None = None
-) -> TaskBatch:
-    """Some rows side by side, (batch, tokens); with several texts an example (batch, texts, tokens).
-
-    Long ones are padded to widths farther apart, eight from one power of two to the next: a CPU's kernels are prepared
-    for each width, and what they keep is in the way of the next step's tensors.
-    """
-    texts = features.texts
-    text_rows = (rows[:, None] * texts + np.arange(texts)).ravel()
-    lengths = np.array([len(features.ids[row]) for row in text_rows])
-    multiple = max(4, 2 ** (int(lengths.max()).bit_length() - 4))
-    columns = np.arange(min(padded_width(lengths, multiple), features.longest))[None]
-    is_token = columns < lengths[:, None]
-    ids = np.full(is_token.shape, pad_id, dtype=np.int64)
-    ids[is_token] = np.concatenate([features.ids[row] for row in text_rows])
-    segments = ((columns >= features.segment_b[text_rows][:, None]) & is_token).astype(np.int64)
-    targets: NDArray[Any]
-    if isinstance(features.targets, list):
-        targets = np.full(ids.shape, IGNORE_INDEX, dtype=np.int64)
-        targets[is_token] = np.concatenate([features.targets[row] for row in rows])
-    else:
-        targets = features.targets[rows]
-    # An answer's start and end are one label together.
-    labelled = rows if features.windows or targets.dtype == np.float32 else targets[targets != IGNORE_INDEX]
-    shape = (len(rows), texts, -1) if texts > 1 else ids.shape
-    return TaskBatch(
-        input_ids=torch.from_numpy(ids).view(shape),
-        token_type_ids=torch.from_numpy(segments).view(shape),
-        attention_mask=torch.from_numpy(is_token).view(shape) if texts > 1 or not is_token.all() else None,
-        targets=torch.from_numpy(targets),
-        rows=torch.from_numpy(rows),
-        real_tokens=int(lengths.sum()),
-        count=len(labelled),
-        total=float(len(labelled) if weights is None else weights[labelled].sum()),
-    )
-
-
 def batches_without_repeats(
     texts: Sequence[Sequence[bytes]], order: NDArray[np.int64], batch_size: int
 ) -> list[NDArray[np.int64]]:
@@ -270,9 +232,41 @@ class TaskBatches:
         texts = [ids[start : start + step] for start in range(0, len(ids), step)]
         yield from batches_without_repeats(texts, np.concatenate([*batches]), self.batch_size)
 
-    def batch_at(self, rows: NDArray[np.int64], epoch: int, number: int) -> TaskBatch:
-        """Return the batch of these rows, the same wherever it comes."""
-        return write_out(self.features, rows, self.pad_id, self.weights)
+    def batch_at(self, rows: NDArray[np.int64], epoch: int = 0, number: int = 0) -> TaskBatch:
+        """Return these rows side by side, the same wherever they come.
+
+        They are (batch, tokens); with several texts an example (batch, texts, tokens). Long ones are padded to widths
+        farther apart, eight from one power of two to the next: a CPU's kernels are prepared for each width, and what
+        they keep is in the way of the next step's tensors.
+        """
+        features, texts = self.features, self.features.texts
+        text_rows = (rows[:, None] * texts + np.arange(texts)).ravel()
+        lengths = np.array([len(features.ids[row]) for row in text_rows])
+        multiple = max(4, 2 ** (int(lengths.max()).bit_length() - 4))
+        columns = np.arange(min(padded_width(lengths, multiple), features.longest))[None]
+        is_token = columns < lengths[:, None]
+        ids = np.full(is_token.shape, self.pad_id, dtype=np.int64)
+        ids[is_token] = np.concatenate([features.ids[row] for row in text_rows])
+        segments = ((columns >= features.segment_b[text_rows][:, None]) & is_token).astype(np.int64)
+        targets: NDArray[Any]
+        if isinstance(features.targets, list):
+            targets = np.full(ids.shape, IGNORE_INDEX, dtype=np.int64)
+            targets[is_token] = np.concatenate([features.targets[row] for row in rows])
+        else:
+            targets = features.targets[rows]
+        # An answer's start and end are one label together.
+        labelled = rows if features.windows or targets.dtype == np.float32 else targets[targets != IGNORE_INDEX]
+        shape = (len(rows), texts, -1) if texts > 1 else ids.shape
+        return TaskBatch(
+            input_ids=torch.from_numpy(ids).view(shape),
+            token_type_ids=torch.from_numpy(segments).view(shape),
+            attention_mask=torch.from_numpy(is_token).view(shape) if texts > 1 or not is_token.all() else None,
+            targets=torch.from_numpy(targets),
+            rows=torch.from_numpy(rows),
+            real_tokens=int(lengths.sum()),
+            count=len(labelled),
+            total=float(len(labelled) if self.weights is None else self.weights[labelled].sum()),
+        )
 
     def in_order(self) -> Iterator[TaskBatch]:
         """Yield all rows once, the longest first, for scoring; of examples with several texts by the first."""
@@ -280,7 +274,7 @@ class TaskBatches:
         order = np.argsort(-lengths, kind="stable")
         while len(order):
             rows, order = np.split(order, [scored_at_once(self.features, self.batch_size, int(lengths[order[0]]))])
-            yield write_out(self.features, rows, self.pad_id, self.weights)
+            yield self.batch_at(rows)
 
 
 def scored_at_once(features: Features, most: int, length: int) -> int:

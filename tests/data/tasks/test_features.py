@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import Answer, LabelledText, LabelledWords, Question, RelatedTexts
-from bertviz_lab.data.tasks.batches import Limits, encode_examples, write_out
+from bertviz_lab.data.tasks.batches import Limits, encode_examples
 from tests.little import little_text, little_tokenizer
 from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of
 
@@ -180,8 +180,8 @@ def test_long_rows_have_few_widths() -> None:
     """A CPU prepares kernels for each, and what it keeps of them is in the way of later tensors."""
     features = features_of("classification", LITTLE, count=400)
     features.ids[:] = [np.resize(ids, 101 + n) for n, ids in enumerate(features.ids)]
-    batches = [write_out(features, np.array([n]), LITTLE.pad_id) for n in range(400)]
-    widths = [batch.input_ids.shape[1] for batch in batches]
+    batches = batches_of(features, LITTLE, 1)
+    widths = [batches.batch_at(np.array([n])).input_ids.shape[1] for n in range(400)]
     assert all(length <= width <= 1.125 * length + 1 for length, width in enumerate(widths, 101))
     assert len(set(widths)) <= 8 * 3, "of the powers of two to 128, 256 and 512"
     assert widths[-1] == 500, "no wider than the longest: a model may have no more positions"

@@ -10,7 +10,7 @@ import torch
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.examples import Answer, Example, Label, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatch, TaskBatches, encode_examples, write_out
+from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatch, TaskBatches, encode_examples
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.events import Event
 from tests.little import SENTENCES
@@ -151,7 +151,7 @@ def features_of(task: Task, tokenizer: Tokenizer, count: int = 16, **options) ->
 
 def batch_of(features: Features, tokenizer: Tokenizer, weights=None) -> TaskBatch:
     """All rows as one batch."""
-    return write_out(features, torch.arange(len(features)).numpy(), tokenizer.pad_id, weights)
+    return batches_of(features, tokenizer, weights=weights).batch_at(torch.arange(len(features)).numpy())
 
 
 def batches_of(features: Features, tokenizer: Tokenizer, size: int = 4, **options) -> TaskBatches:
