@@ -33,9 +33,12 @@ def mediawiki_paragraphs(stream: IO[bytes], notes: FileNotes) -> Paragraphs:
     """
     notes.layout = "Each page is a document."
     notes.markup = "Templates, tables, references, files, categories and redirects were left out."
+    import mwparserfromhell
+
     try:
-        for text, not_text in _pages(stream):
-            yield from _plain_paragraphs(text, not_text)
+        for markup, not_text in _pages(stream):
+            lines = _plain(mwparserfromhell.parse(markup), not_text).splitlines()
+            yield from filter(None, map(str.strip, lines))
             yield None
     except ElementTree.ParseError as error:
         notes.markup += f" The dump was read up to where it is no XML ({error})."
@@ -56,14 +59,6 @@ def _pages(stream: IO[bytes]) -> Iterator[tuple[str, frozenset[str]]]:
             if element.findtext("{*}ns", "0") == "0" and element.find("{*}redirect") is None:
                 yield element.findtext("{*}revision/{*}text") or "", frozenset(not_text)
             root.clear()  # the pages before, too
-
-
-def _plain_paragraphs(markup: str, not_text: frozenset[str]) -> Iterator[str]:
-    import mwparserfromhell
-
-    for line in _plain(mwparserfromhell.parse(markup), not_text).splitlines():
-        if line.strip():
-            yield line.strip()
 
 
 def _plain(code: "Wikicode", not_text: frozenset[str]) -> str:
