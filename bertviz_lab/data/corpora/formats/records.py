@@ -4,15 +4,14 @@ A .json file is decoded value by value as it is read, so that a long list is nev
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, whole_lines
 from bertviz_lab.data.corpora.formats.text import (
     Paragraphs,
-    cell_markup,
-    cell_paragraphs,
+    cell_documents,
     has_ids,
     known_name,
     text_field_in,
@@ -34,17 +33,8 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
     which = f", its text is field {quoted(field)}" if field is not None else ""
     notes.layout = f"A record is a document{which}."
 
-    def texts(records: Iterable[Any]) -> Iterator[list[str]]:
-        return (texts_of(record, field or "") for record in records)
-
-    markup = cell_markup(texts(sample), notes)
-    for text in texts(chain(sample, records)):
-        paragraphs = list(cell_paragraphs(text, markup))
-        if any(paragraphs):
-            yield from paragraphs
-            yield None
-        else:
-            notes.skipped_rows += 1
+    first, texts = ((texts_of(record, field or "") for record in some) for some in (sample, chain(sample, records)))
+    yield from cell_documents(first, texts, notes)
 
 
 def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:

@@ -16,8 +16,7 @@ from typing import TextIO
 from bertviz_lab.data.corpora.formats.text import (
     TEXT_NAMES,
     Paragraphs,
-    cell_markup,
-    cell_paragraphs,
+    cell_documents,
     column_title,
     known_name,
     sample_lines,
@@ -84,25 +83,25 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
     tabs_first = notes.name.lower().endswith(".tsv")
     dialect = guess_dialect(sample, sorted(DELIMITERS, key=lambda s: s != "\t") if tabs_first else DELIMITERS)
     number = 0
-    try:
-        head = list(islice(dialect.rows(sample), 200))
-        column, has_header = _text_column(head, text_field, notes.name)
-        label = quoted(head[0][column].strip()) if has_header else str(column + 1)
-        notes.layout = f"A row is a document, its text is column {label}."
-        markup = cell_markup((row[column] for row in head[has_header:] if column < len(row)), notes)
+
+    def texts() -> Iterator[str]:
+        nonlocal number
         for number, row in enumerate(dialect.rows(chain(sample, lines)), 1):
             if number <= has_header or not any(row):
                 continue
             if dialect.cells > 1 and len(row) != dialect.cells:
                 notes.ragged_rows += 1
-            text = row[column] if column < len(row) else ""
             if column == dialect.cells - 1 and len(row) > dialect.cells > 1:
-                text = dialect.delimiter.join(row[column:])  # unquoted text that contains the delimiter
-            if text.strip():
-                yield from cell_paragraphs(text, markup)
-                yield None
+                yield dialect.delimiter.join(row[column:])  # unquoted text that contains the delimiter
             else:
-                notes.skipped_rows += 1
+                yield row[column] if column < len(row) else ""
+
+    try:
+        head = list(islice(dialect.rows(sample), 200))
+        column, has_header = _text_column(head, text_field, notes.name)
+        label = quoted(head[0][column].strip()) if has_header else str(column + 1)
+        notes.layout = f"A row is a document, its text is column {label}."
+        yield from cell_documents((row[column] for row in head[has_header:] if column < len(row)), texts(), notes)
     except csv.Error as error:
         raise InputError(
             f"{quoted(notes.name)} cannot be read as a table near row {number + 1:,} ({error}); "

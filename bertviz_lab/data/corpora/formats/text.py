@@ -173,11 +173,17 @@ def cell_paragraphs(value: Any, markup: Markup | None = None) -> Paragraphs:
         yield from lay_out(plain, Layout(is_wrapped([line or "" for line in plain]), gap=0))
 
 
-def cell_markup(values: Iterable[Any], notes: FileNotes) -> Markup:
-    """Return the markup of cells that begin with these, which is noted."""
-    markup = find_markup([line for value in values for lines in cell_lines(value) for line in lines])
+def cell_documents(sample: Iterable[Any], values: Iterable[Any], notes: FileNotes) -> Paragraphs:
+    """Return the paragraphs of such texts, each ended by None; the `sample` of them shows their markup."""
+    markup = find_markup([line for value in sample for lines in cell_lines(value) for line in lines])
     notes.markup = markup.description
-    return markup
+    for value in values:
+        paragraphs = list(cell_paragraphs(value, markup))
+        if any(paragraphs):
+            yield from paragraphs
+            yield None
+        else:
+            notes.skipped_rows += 1
 
 
 class Paragraph:
