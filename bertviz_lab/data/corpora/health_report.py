@@ -161,11 +161,9 @@ def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
             "the lab leaves them out; saving as UTF-8 may bring them back."
         )
     if notes.sentences_cut > 0.001 * sentences:
-        several = notes.sentences_cut != 1
-        yield (
-            f"{notes.sentences_cut:,} {'sentences have' if several else 'sentence has'} more than "
-            f"{LONGEST_SENTENCE} words: the lab cuts {'them' if several else 'it'} into parts."
-        )
+        long = f"more than {LONGEST_SENTENCE} words: the lab cuts"
+        one, several = f"sentence has {long} it into parts.", f"sentences have {long} them into parts."
+        yield pluralized(notes.sentences_cut, one, several)
     if ragged := [file for file in notes.files if file.ragged_rows]:
         yield (
             f"{sum(file.ragged_rows for file in ragged):,} rows of {_listed(ragged)} have "

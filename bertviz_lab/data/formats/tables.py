@@ -168,8 +168,8 @@ def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
     empty = table.width - len(kept)
     if not empty or len(kept) < 2:
         return
-    columns = pluralized(empty, "empty column", "empty columns")
-    report.note(f"{columns} of {quoted(table.name)} {'was' if empty == 1 else 'were'} left out.")
+    of_table = f"of {quoted(table.name)}"
+    report.note(pluralized(empty, f"empty column {of_table} was left out.", f"empty columns {of_table} were left out."))
     table.rows = [[row[c] for c in kept] if len(row) == table.width else row for row in table.rows]
     table.width = len(kept)
 

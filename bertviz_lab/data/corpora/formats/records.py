@@ -18,7 +18,7 @@ from bertviz_lab.data.corpora.formats.text import (
     texts_by_field,
     texts_of,
 )
-from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
+from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted, quoted_list
 from bertviz_lab.errors import InputError
 
 _SAMPLE_RECORDS = 50
@@ -49,8 +49,7 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
         return field
     names = {name for record in objects for name, _ in texts_by_field(record)}
     if text_field not in names:
-        fields = ", ".join(map(quoted, sorted(names)[:20]))
-        raise InputError(f"{quoted(name)} has no field {quoted(text_field)}; it has {fields}.")
+        raise InputError(f"{quoted(name)} has no field {quoted(text_field)}; it has {quoted_list(sorted(names), 20)}.")
     return text_field
 
 

@@ -21,7 +21,7 @@ from bertviz_lab.data.corpora.formats.text import (
     known_name,
     sample_lines,
 )
-from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
+from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted, quoted_list
 from bertviz_lab.errors import InputError
 
 #: Maximum length of a line of a table or of JSON lines, in characters.
@@ -181,8 +181,7 @@ def _text_column(rows: list[list[str]], text_field: str | None, name: str) -> tu
             return lower.index(wanted), True
         if text_field.isdigit() and 1 <= int(text_field) <= max(map(len, rows)):
             return int(text_field) - 1, False
-        names = ", ".join(map(quoted, first[:20]))
-        raise InputError(f"{quoted(name)} has no column {quoted(text_field)}; it has {names}.")
+        raise InputError(f"{quoted(name)} has no column {quoted(text_field)}; it has {quoted_list(first, 20)}.")
     text_column = known_name(first)
     if text_column is not None and len(rows) > 1 and all(len(cell) <= 40 for cell in first):
         return text_column, True
