@@ -71,15 +71,11 @@ def contrast_of(pair: MinimalPair) -> tuple[str, ...]:
     return differ[0] if len(differ) == 1 else ()
 
 
-def english_pairs() -> tuple[MinimalPair, ...]:
-    """Return the pairs of english.tsv, in its order."""
-    return read_minimal_pairs(Path(str(resources.files(__package__) / "english.tsv")))
-
-
+_ENGLISH = Path(str(resources.files(__package__) / "english.tsv"))
 #: Every set by its name.
 PROBES: Mapping[str, Probes] = {
-    name: Probes(name, title, PHENOMENA[name], read)
-    for name, title, read in (("tiny-town", "Tiny Town", tiny_town_pairs), ("english", "English", english_pairs))
+    "tiny-town": Probes("tiny-town", "Tiny Town", KINDS, tiny_town_pairs),
+    "english": Probes("english", "English", PHENOMENA["english"], lambda: read_minimal_pairs(_ENGLISH)),
 }
 
 
