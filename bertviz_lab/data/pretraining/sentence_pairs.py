@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.data.batches import order_in_groups
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
+from bertviz_lab.tokenization.encoding import truncated_lengths
 
 #: Columns of a table of examples: where A and B start and end in the corpus's ids, and the label of the pair.
 A_START, A_END, B_START, B_END, LABEL = range(5)
@@ -179,13 +180,9 @@ def _truncate(
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Drop tokens from the longer side until both fit, each at the front or the back by a coin."""
     length_a, length_b = a[1] - a[0], b[1] - b[0]
-    excess = length_a + length_b - longest
-    if excess <= 0:
+    if length_a + length_b <= longest:
         return a, b
-    # Google drops one token at a time from the longer side, B on a tie; this is where that ends.
-    cut_a = min(excess, max(0, length_a - length_b))
-    cut_b = min(excess, max(0, length_b - length_a))
-    remaining = excess - cut_a - cut_b
-    cut_a, cut_b = cut_a + remaining // 2, cut_b + (remaining + 1) // 2
-    front_a, front_b = int(rng.binomial(cut_a, 0.5)), int(rng.binomial(cut_b, 0.5))
-    return (a[0] + front_a, a[1] - (cut_a - front_a)), (b[0] + front_b, b[1] - (cut_b - front_b))
+    keep_a, keep_b = truncated_lengths(length_a, length_b, longest)
+    a_start = a[0] + int(rng.binomial(length_a - keep_a, 0.5))
+    b_start = b[0] + int(rng.binomial(length_b - keep_b, 0.5))
+    return (a_start, a_start + keep_a), (b_start, b_start + keep_b)
