@@ -4,8 +4,6 @@ A model passes a pair when it gives the good sentence the higher probability; ch
 a held-out story, so no training story contains it in its context.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

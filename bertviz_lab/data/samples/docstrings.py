@@ -6,8 +6,6 @@ plain prose are kept. Doctests, signatures, tables, field lists and code are lef
 The text belongs to Python (Python Software Foundation License) and stays where it is installed.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """From a world and a plot to a story: slots filled, verbs inflected, articles and capitals corrected."""
 
-from __future__ import annotations
-
 import random
 import re
 import zlib

@@ -8,8 +8,6 @@ include it. In a template `{hero}` is filled from the world (see `stories.slots`
 that agrees with the thing the story is about. The beat "scene" may come at any time.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import random
