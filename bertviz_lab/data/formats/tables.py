@@ -18,7 +18,7 @@ from bertviz_lab.data.formats.labels import ClassCells, is_missing, list_of_labe
 from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions, TextFile
 from bertviz_lab.errors import InputError
 
-#: Delimiters that become a tab: two signs or more that hardly a text has, or one before a label at the end of a line.
+#: Unusual delimiters: two signs or more that hardly a text has, or one before a label at the end of a line.
 _LONG_DELIMITER = re.compile(r" [|]{3} |::|\t\t|[~|^#@$%*=+;§]{2,5}|[~^#@$§]")
 #: Cells below a header: Markdown's rule, SurveyMonkey's kinds of answers, and Qualtrics' ids below its questions.
 _BELOW_HEADER = re.compile(r':?-{2,}:?|(?:Open-Ended )?Response|\{"ImportId":.*|')
@@ -46,7 +46,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
         try:
             for _ in range(layout.said):
                 next(lines)
-            for number, row in enumerate(layout.rows(lines), 1 + layout.said):
+            for number, row in enumerate(layout.dialect.rows(lines), 1 + layout.said):
                 if any(row):
                     if len(row) > MAX_COLUMNS:
                         too_many = f"{place.at(number)} has more than {MAX_COLUMNS:,} cells"
@@ -63,7 +63,7 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
                 "there, or say that the table has no quoting."
             ) from None
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
-    delimiter = layout.long or layout.dialect.delimiter
+    delimiter = layout.dialect.delimiter
     info = replace(place.info, delimiter=delimiter if width > 1 else "")
     return without_titles(RawTable(info, "row", rows, numbers, width, delimiter=delimiter), report)
 
@@ -72,13 +72,8 @@ class Layout(NamedTuple):
     """How the lines of a table are rows of cells."""
 
     dialect: Dialect
-    long: str  # a delimiter of several characters, which becomes a tab; "" for another
     said: int  # lines above the table: one of Excel's that names the delimiter, comments, a title
     newline: str  # as for `open`
-
-    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Return the cells of each row. Raises `csv.Error` as `Dialect.rows`."""
-        return self.dialect.rows((line.replace(self.long, "\t") for line in lines) if self.long else lines)
 
 
 def layout_of(file: TextFile, options: ReadOptions) -> Layout:
@@ -89,14 +84,14 @@ def layout_of(file: TextFile, options: ReadOptions) -> Layout:
     if separator and not options.delimiter:
         options = replace(options, delimiter=separator[1])
     long = "" if options.delimiter else long_delimiter(sample)
-    sample = [line.replace(long, "\t") for line in sample[said:]] if long else sample[said:]
-    dialect = Dialect("\t", False) if long else _dialect(file.name, sample, options)
+    sample = sample[said:]
+    dialect = Dialect(long, False) if long else _dialect(file.name, sample, options)
     # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
     universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
     if not dialect.quoting and sum(line[0] == line.rstrip()[-1:] == '"' for line in sample[1:]) > 0.9 * len(sample):
         whole = f"Each line of {quoted(file.name)} is enclosed in quotation marks as a whole"
         raise InputError(f"{whole}, so that nothing divides its cells; save the table as CSV again.")
-    return Layout(dialect, long, said, "" if universal_newlines else "\n")
+    return Layout(dialect, said, "" if universal_newlines else "\n")
 
 
 def _lines_above(lines: Sequence[str]) -> int:

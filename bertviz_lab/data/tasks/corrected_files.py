@@ -185,7 +185,7 @@ def _table(text: str, info: FileInfo, layout: Layout) -> Iterator[Piece]:
         next(lines)
         yield Piece(stream.take())
     width, column = len(info.columns), info.columns.index(info.label)
-    for number, row in enumerate(layout.rows(lines), 1 + layout.said):
+    for number, row in enumerate(layout.dialect.rows(lines), 1 + layout.said):
         if number < 10 and info.header and info.label in (names := [*map(column_title, row)]):
             column = names.index(info.label) + (width - len(names) == 1)  # R leaves the first name out
             width = max(width, len(names))
@@ -204,7 +204,7 @@ def _with_cell(raw: str, row: list[str], place: int, layout: Layout, cell: str) 
     for new in (cell, f"{quote}{cell.replace(quote, 2 * quote)}{quote}"):
         for match in reversed([*re.finditer(f"(?={re.escape(row[place])})", raw)]):
             changed = raw[: match.start()] + new + raw[match.start() + len(row[place]) :]
-            if list(layout.rows(whole_lines(_Recorded(changed, layout.newline), ""))) == [expected]:
+            if list(layout.dialect.rows(whole_lines(_Recorded(changed, layout.newline), ""))) == [expected]:
                 return changed
     raise ValueError("The cell is written in a way of its own.")
 

@@ -267,6 +267,11 @@ def test_what_stands_around_the_cells_of_a_table_is_no_part_of_them(around, tmp_
     assert [(e.text_a.strip(), None, e.label) for e in data.examples] == PLAIN
 
 
+def test_a_tab_between_unusual_delimiters_is_text(tmp_path):
+    data = read_task(written(tmp_path, "a.txt", "".join(f"{label}|||so:\t{text}\n" for text, label in TEXTS)))
+    assert [(e.text_a, e.label) for e in data.examples] == [(f"so:\t{text}", label) for text, label in TEXTS]
+
+
 def test_quoted_cells_may_have_lines_of_their_own_with_delimiters(tmp_path):
     rows = [(f"{text}\nA second line; longer\n\nThe end", label) for text, label in TEXTS]
     content = "text;label\n" + "".join(f'"{text}";{label}\n' for text, label in rows)

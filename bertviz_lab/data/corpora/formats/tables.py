@@ -34,7 +34,7 @@ _NO_SEPARATOR = "\x1f"  # a control character that does not occur in text: for a
 class Dialect:
     """How a line is split into cells."""
 
-    delimiter: str  # one character
+    delimiter: str  # one character; without quoting several, too
     quoting: bool  # False where a quotation mark is an ordinary character
     cells: int = 1  # number of cells in most rows
     spaced: bool = False  # a space may follow the delimiter before a quotation mark
