@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple
 
-from bertviz_lab.data.corpora.formats.tables import DELIMITERS, LONGEST_LINE, Dialect, guess_dialect
+from bertviz_lab.data.corpora.formats.tables import DELIMITERS, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
 from bertviz_lab.data.corpora.streams import suffix_of
 from bertviz_lab.data.examples import FileInfo, LabelledText
@@ -36,7 +36,6 @@ FASTTEXT_PREFIX = "__label__"
 
 def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
     """Return the rows of a table. Raises `InputError` where it cannot be parsed, or has more rows than may be read."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
     layout = layout_of(file, options)
     rows: list[list[str]] = []
     numbers: list[int] = []

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TextIO
+from typing import Any, TextIO
 
 from bertviz_lab.data.corpora.formats.text import (
     TEXT_NAMES,
@@ -51,11 +51,12 @@ class Dialect:
                 return (line.split(self.delimiter) if line else [] for line in plain)
             mark, end = f"\\{self.delimiter}", re.compile(rf"(?<!\\){re.escape(self.delimiter)}")
             return ([cell.replace(mark, self.delimiter) for cell in end.split(line)] if line else [] for line in plain)
-        escape = "\\" if self.escaped else None
+        return self._reader(lines, escapechar="\\" if self.escaped else None, skipinitialspace=self.spaced)
+
+    def _reader(self, lines: Iterable[str], **options: Any) -> Iterator[list[str]]:
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
         lines = self._doubled(lines) if self.bare else lines
-        return csv.reader(
-            lines, delimiter=self.delimiter, quotechar=self.quote, escapechar=escape, skipinitialspace=self.spaced
-        )
+        return csv.reader(lines, delimiter=self.delimiter, quotechar=self.quote, **options)
 
     def _doubled(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield lines with the quotation marks inside their quoted cells doubled."""
@@ -66,9 +67,8 @@ class Dialect:
 
     def is_strict(self, lines: Iterable[str]) -> bool:
         """Return whether each closing quotation mark ends its cell; the last row may be cut off."""
-        lines = self._doubled(lines) if self.bare else lines
         try:
-            list(csv.reader(lines, delimiter=self.delimiter, quotechar=self.quote, strict=True))
+            list(self._reader(lines, strict=True))
         except csv.Error as error:
             return "unexpected end" in str(error)
         return True
@@ -76,8 +76,6 @@ class Dialect:
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
     """Return the texts of a table, each ended by None. Raises `InputError` where there is no such column or table."""
-    # A row may be a whole book. The limit of `csv` is global to the process: never lower it.
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines = whole_lines(stream, notes.name)
     sample = sample_lines(lines)
     tabs_first = notes.name.lower().endswith(".tsv")
