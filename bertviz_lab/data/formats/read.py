@@ -103,7 +103,8 @@ def _read(
     splits: _Splits = []
     for paths in split_paths:
         report = DropReport(options.given)
-        splits.append((load_raw_data(paths, options, report), report))
+        read = load_raw_data(paths, options, report)
+        splits.append(([_converted(raw, options, report) for raw in read], report))
     files = [file for files_of_split, _ in splits for file in files_of_split]
     kind, first_name = type(files[0]), quoted(files[0].name)
     for file in files:
@@ -112,9 +113,6 @@ def _read(
                 f"{first_name} holds {_KINDS[kind][0]}, {quoted(file.name)} {_KINDS[type(file)][0]}; "
                 "give files of one kind."
             )
-    if kind is RawTable:
-        splits = [(_converted(files, options, report), report) for files, report in splits]
-        kind = type(splits[0][0][0])
     what, tasks = _KINDS[kind]
     if options.task not in ("auto", *tasks):
         raise InputError(
@@ -133,21 +131,18 @@ def _read(
     ]
 
 
-def _converted(tables: list[RawTable], options: ReadOptions, report: DropReport) -> list[RawData]:
-    """Return the questions or the labeled words of tables that hold them, such as SQuAD and NER in CSV."""
-    converted: list[RawData] = []
-    for table in tables:
-        split_header(table, options, report)
-        cells = table.rows[:100] if table.info.format in ("table", "workbook") else []  # records have been looked at
-        records = [dict(zip(table.column_names, map(literal, row), strict=False)) for row in cells]
-        if records and (reader := reader_of(records, {}, table, options, report)):
-            rest = (dict(zip(table.column_names, map(literal, row), strict=False)) for row in table.rows[100:])
-            converted.append(reader([*records, *rest]))
-        elif options.task in ("auto", "tokens") and (sentences := sentences_of_table(table, options, report)):
-            converted.append(sentences)
-        else:
-            converted.append(table)
-    return converted
+def _converted(raw: RawData, options: ReadOptions, report: DropReport) -> RawData:
+    """Return the questions or the labeled words of a table that holds them, such as SQuAD and NER in CSV."""
+    if not isinstance(raw, RawTable):
+        return raw
+    split_header(raw, options, report)
+    cells = raw.rows[:100] if raw.info.format in ("table", "workbook") else []  # records have been looked at
+    records = [dict(zip(raw.column_names, map(literal, row), strict=False)) for row in cells]
+    if records and (reader := reader_of(records, {}, raw, options, report)):
+        rest = (dict(zip(raw.column_names, map(literal, row), strict=False)) for row in raw.rows[100:])
+        return reader([*records, *rest])
+    words = options.task in ("auto", "tokens") and sentences_of_table(raw, options, report)
+    return words or raw
 
 
 def _read_tables(

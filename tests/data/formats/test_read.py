@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data.examples import read_examples, write_examples
-from bertviz_lab.data.formats.labels import check_held_out
 from bertviz_lab.data.formats.raw import ReadOptions
 from bertviz_lab.data.formats.read import read_for_model, read_splits, read_task
 from bertviz_lab.errors import InputError
@@ -106,10 +105,10 @@ def test_held_out_labels_that_are_spelt_differently_are_refused(tmp_path):
 
 
 def test_files_of_different_tasks_do_not_mix(tmp_path):
-    texts = read_task(written(tmp_path, "a.csv", table()))
-    numbers = read_task(written(tmp_path, "b.csv", table(labels=("0.5", "1.5"))))
-    with pytest.raises(InputError, match="for classification, those held out for regression"):
-        check_held_out(texts, numbers)
+    rows = "".join(f"{n},Anna,B-PER\n{n},ran,O\n" for n in range(9))
+    words = written(tmp_path, "words.csv", f"sentence_id,word,tag\n{rows}")
+    with pytest.raises(InputError, match=r"a table of texts, .* words with a label each"):
+        read_splits([written(tmp_path, "texts.csv", table()), words])
     questions = written(tmp_path, "a.json", squad(question("one", "1890", 24)))
     texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
     with pytest.raises(InputError, match=r"questions about passages, .* a table of texts"):
