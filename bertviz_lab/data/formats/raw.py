@@ -147,8 +147,9 @@ class RawTable(RawFile):
         self, places: Collection[int], report: "DropReport | None" = None, singular: str = "", plural: str = ""
     ) -> None:
         """Take out the rows at these places, counted from 0; a report says so of each, in the words for one or more."""
-        for place in places if report else ():
-            report.repair(singular, plural, self, self.numbers[place])
+        if report:
+            for place in places:
+                report.repair(singular, plural, self, self.numbers[place])
         kept = [n not in places for n in range(len(self.rows))]
         self.rows, self.numbers = list(compress(self.rows, kept)), list(compress(self.numbers, kept))
 
