@@ -6,6 +6,7 @@ little. Examples with the same text stay on one side: otherwise the held-out sco
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from hashlib import blake2b
 from typing import cast
 
@@ -20,12 +21,10 @@ _Group = list[int]  # positions of examples that stay on one side
 
 def text_keys(examples: Iterable[Example]) -> list[Key]:
     """For each example what makes it equal to another as an input: its texts, in lower case with single spaces."""
-    normalized: dict[str, str] = {}  # a passage is that of many questions
 
+    @cache  # a passage is that of many questions
     def normalize(text: str) -> str:
-        if text not in normalized:
-            normalized[text] = " ".join(text.lower().split())
-        return normalized[text]
+        return " ".join(text.lower().split())
 
     texts = (e.words if isinstance(e, LabelledWords) else filter(None, e.inputs) for e in examples)
     return [tuple(map(normalize, each)) for each in texts]
