@@ -23,7 +23,7 @@ import torch
 from benchmarks.machine import arguments, markdown, peak_memory, report
 from bertviz_lab import Checkpoint, interpret, load_checkpoint
 from bertviz_lab.config import SHIPPED, PretrainConfig
-from bertviz_lab.data.samples.tiny_town import stories
+from bertviz_lab.data.samples.tiny_town.stories import stories
 from bertviz_lab.data.samples.tiny_town.world import PETS, THINGS, TOOL_HOMES, TROUBLES
 from bertviz_lab.interpret.corpora.training_influence import CANDIDATES
 from bertviz_lab.training.pretraining.pretrain import pretrain

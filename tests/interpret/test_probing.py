@@ -11,7 +11,7 @@ from bertviz_lab import Checkpoint, InputError, interpret
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.probes.minimal_pairs import words
 from bertviz_lab.data.probes.probing_tasks import MASK, PROBING_TASKS, LabeledSentence, sentences_of_file
-from bertviz_lab.data.samples.tiny_town import imagine
+from bertviz_lab.data.samples.tiny_town.stories import imagine
 from bertviz_lab.interpret import probe_layers, probe_snapshots
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bertviz_lab.data.documents import Document
-from bertviz_lab.data.samples import docstrings, tiny_town
+from bertviz_lab.data.samples import docstrings
+from bertviz_lab.data.samples.tiny_town.stories import held_out, stories
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ SAMPLES = {
             "4,000 short stories with a vocabulary of about 400 words, written by this program. A small model learns "
             "them within minutes, and because the program knows what is true in each story, it can test what was "
             "learned.",
-            tiny_town.stories,
+            stories,
             _TINY_TOWN,
-            tiny_town.held_out,
+            held_out,
         ),
         Sample(
             "docstrings",

@@ -13,7 +13,7 @@ from bertviz_lab import InputError
 from bertviz_lab.data.probes import PROBES, MinimalPair, probes_for, probes_that_fit, read_minimal_pairs
 from bertviz_lab.data.probes.minimal_pairs import KINDS, minimal_pairs, words
 from bertviz_lab.data.probes.probe_sets import contrast_of
-from bertviz_lab.data.samples.tiny_town import imagine, stories
+from bertviz_lab.data.samples.tiny_town.stories import imagine, stories
 from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR
 from bertviz_lab.tokenization import Tokenizer
 

@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from bertviz_lab.data.probes.minimal_pairs import words
-from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
+from bertviz_lab.data.samples.tiny_town.stories import Story, held_out, imagine, stories
 from bertviz_lab.data.samples.tiny_town.world import NEIGHBOURS, NUMBERS, PEOPLE
 
 TOLD = [*islice(imagine(11), 1500), *islice(imagine(11, held_out=True), 500)]

@@ -4,7 +4,3 @@ In reading order: `world` (who and what there is, what can happen), `stories` (h
 are in world.json and plots.tsv. What a model can learn from it, as pairs of a good and a bad sentence, is
 `data.probes.minimal_pairs`; questions about it are written by `benchmarks/training_data/town_questions.py`.
 """
-
-from bertviz_lab.data.samples.tiny_town.stories import Story, held_out, imagine, stories
-
-__all__ = ["Story", "held_out", "imagine", "stories"]
