@@ -4,7 +4,7 @@ A .json file is decoded value by value as it is read, so that a long list is nev
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TextIO
 
@@ -33,8 +33,10 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
     which = f", its text is field {quoted(field)}" if field is not None else ""
     notes.layout = f"A record is a document{which}."
 
-    first, texts = ((texts_of(record, field or "") for record in some) for some in (sample, chain(sample, records)))
-    yield from cell_documents(first, texts, notes)
+    def texts(some: Iterable[Any]) -> Iterator[list[str]]:
+        return (texts_of(record, field or "") for record in some)
+
+    yield from cell_documents(texts(sample), texts(chain(sample, records)), notes)
 
 
 def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:

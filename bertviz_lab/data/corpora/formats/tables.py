@@ -209,7 +209,7 @@ def number_of(cell: str) -> float | None:
 
 
 def whole_lines(stream: TextIO, name: str, lost: Counter[str] | None = None) -> Iterator[str]:
-    """Yield lines with their ends, what is `lost` counted. Raises `InputError` beyond `LONGEST_LINE` characters."""
+    """Yield lines with their ends, and count what is `lost`. Raises `InputError` beyond `LONGEST_LINE` characters."""
     lost = Counter() if lost is None else lost
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), ""), 1):
         if len(line) >= LONGEST_LINE and not line.endswith("\n"):
