@@ -106,7 +106,7 @@ def _stated(record: Mapping[str, Any], passage: str) -> Any:
     return passage[offset(start) : offset(end)] if answers is None and 0 <= offset(start) < offset(end) else answers
 
 
-def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
+def read_squad(records: list[dict[str, Any]], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
     """Return all questions of the records, in order. Raises `InputError` where there are none, or too many."""
     raw = RawQuestions(info, "question")
     for number, (entry, passage, title) in enumerate(_entries(records), 1):
@@ -144,11 +144,9 @@ def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Q
     return questions
 
 
-def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]:
+def _entries(records: list[dict[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Any, str]]:
     """Yield each question as the file has it, with its passage and its title."""
     for record in records:
-        if not isinstance(record, dict):
-            continue
         title = str(record.get("title") or "")
         if _field(record, _QUESTIONS) is not None and not _listed(record):
             yield record, _field(record, _PASSAGES), title
