@@ -63,11 +63,12 @@ def test_a_page_is_written_once_for_each_form(session: AppState, commands: list[
 
 
 def test_a_page_goes_to_a_static_space_by_a_press_after_its_files_are_listed(session: AppState, hub: FakeHub) -> None:
-    listed = json.loads(ask(session, "files", **TARGET))
+    listed = json.loads(ask(session, "push", **TARGET, dry_run=True))
     assert "would go to me/page (private" in listed["note"]
     assert {name for name, _ in listed["items"]} == {"README.md", "index.html", "models/model.onnx"}
     assert hub.asked == []
-    assert ask(session, "send", **TARGET).startswith("Sent to me/page")
+    sent = json.loads(ask(session, "push", **TARGET, dry_run=False))
+    assert sent["message"].startswith("Sent to me/page")
     assert hub.created[0].items() >= {"type": "space", "sdk": "static", "visibility": "private"}.items()
     sent = hub.repositories["me/page"]
     assert sent["index.html"] == b"<p>a folder</p>"
@@ -76,7 +77,7 @@ def test_a_page_goes_to_a_static_space_by_a_press_after_its_files_are_listed(ses
 
 
 def test_a_page_goes_into_a_folder_of_a_models_repository(session: AppState, hub: FakeHub) -> None:
-    ask(session, "send", **TARGET | {"kind": "model", "public": True})
+    ask(session, "push", **TARGET | {"kind": "model", "public": True, "dry_run": False})
     assert set(hub.repositories["me/page"]) == {"page/index.html", "page/models/model.onnx"}
 
 
@@ -84,7 +85,7 @@ def test_a_name_that_the_hub_does_not_take_is_refused_before_anything_is_written
     session: AppState, commands: list[list[str]]
 ) -> None:
     with pytest.raises(InputError, match="Name the owner too"):
-        ask(session, "files", **TARGET | {"repo": "page"})
+        ask(session, "push", **TARGET | {"repo": "page", "dry_run": True})
     assert commands == []
 
 
@@ -95,4 +96,4 @@ def test_a_shared_page_writes_none_and_one_without_the_hub_sends_none(settings: 
     alone = AppState(dataclasses.replace(settings, limits=dataclasses.replace(Limits(), hub="off")))
     assert not ask(alone, "about")["hub"]
     with pytest.raises(InputError, match="sends nothing"):
-        ask(alone, "send", **TARGET)
+        ask(alone, "push", **TARGET, dry_run=False)

@@ -147,14 +147,13 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
         yield hub
 
 
+def push(session: AppState, visitor: Visitor = NOBODY, **arguments: Any) -> dict[str, Any]:
+    target = {"run_id": RUN, "repo": "me/mine", "public": False, "dry_run": False}
+    return json.loads(run_view.QUESTIONS["publish"].ask(session, target | arguments, visitor))
+
+
 def preview(session: AppState, **arguments: Any) -> dict[str, Any]:
-    target = {"run_id": RUN, "repo": "me/mine", "public": False}
-    return json.loads(run_view.QUESTIONS["hub"].ask(session, target | arguments, NOBODY))
-
-
-def push(session: AppState, **arguments: Any) -> str:
-    target = {"run_id": RUN, "repo": "me/mine", "public": False}
-    return runs_view.QUESTIONS["publish"].ask(session, target | arguments, NOBODY)
+    return push(session, dry_run=True, **arguments)
 
 
 def about(session: AppState) -> dict[str, Any]:
@@ -176,7 +175,7 @@ def test_what_would_be_sent_is_listed_and_nothing_is_asked_of_the_hub(session: A
 
 def test_a_press_sends_the_model_and_tells_where_it_is(session: AppState, hub: FakeHub, tmp_path: Path) -> None:
     folder = make_run(session)
-    message = push(session)
+    message = push(session)["message"]
     assert message.endswith(f"{hub.address}/me/mine/commit/1")
     assert TOKEN not in message
     assert hub.created[0]["visibility"] == "private"
@@ -214,7 +213,7 @@ def test_a_shared_page_and_one_without_the_hub_push_nothing(settings: Settings, 
         with pytest.raises(InputError, match=r"sends nothing to the hub|started in another browser"):
             ask(session)
     with pytest.raises(InputError, match="sends nothing to the hub"):
-        runs_view.QUESTIONS["publish"].ask(session, {"run_id": RUN, "repo": "me/mine", "public": False}, OWNER)
+        push(session, OWNER)
     assert hub.asked == []
 
 

@@ -19,13 +19,12 @@ export function makePublisher(prefix) {
   const kind = makeField('select', 'Kind', 'space', unsure, { id: id('kind'),
     options: [['space', 'static Space'], ['model', 'model, in its folder page']] });
   const open = makeField('checkbox', 'Public: anybody can open it', false, unsure, { id: id('public') });
-  const list = h('button.plain', { id: id('list'), onclick: prepare }, 'Show what would be sent');
-  const push = h('button.action', { id: id('send'), disabled: true, onclick: send }, 'Send to hub');
+  const list = h('button.plain', { id: id('list'), onclick: () => toHub(list, true) }, 'Show what would be sent');
+  const push = h('button.action', { id: id('send'), disabled: true, onclick: () => toHub(push, false) }, 'Send to hub');
   const files = makeDrawing('facts', 'Files that are sent', { id: id('files') });
   const hub = h('details.fold', { hidden: true, id: id('hub') }, h('summary', 'Send to the Hugging Face hub'),
     h('div.fields', repo.node, kind.node, open.node), files.host, h('div.line', list, push));
   const content = () => ({ snapshots: snapshots.value });
-  const target = () => ({ ...content(), repo: repo.value, kind: kind.value, public: open.value });
   let model = null;
 
   /** What was listed is no longer what would be sent. */
@@ -61,17 +60,11 @@ export function makePublisher(prefix) {
     said.textContent = `${answer.name} is among your downloads.${how}`;
   }
 
-  async function prepare() {
-    const payload = await wait(list, 'files', target(), files.say);
-    if (!payload) return;
-    files.show(payload);
-    push.disabled = false;
-  }
-
-  async function send() {
-    const words = await wait(push, 'send', target(), files.say);
-    if (words) files.say(words);
-    push.disabled = true;
+  async function toHub(button, dry_run) {
+    const target = { ...content(), repo: repo.value, kind: kind.value, public: open.value };
+    const payload = await wait(button, 'push', { ...target, dry_run }, files.say);
+    if (payload) files.show(payload);
+    push.disabled = !(payload && dry_run);
   }
 
   return { node: h('div.publish', h('div.fields', form.node, snapshots.node), write, said, hub), refresh };

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, facts_payload, message_payload
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.published_pages import PageForm
 from bertviz_lab.ui.view import ModelName, Word, questions
-from bertviz_lab.ui.views.runs.view import files_payload, may_publish, sent_words
 
 if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoints.hub_upload import Publication, RepoKind
+    from bertviz_lab.training.checkpoints.hub_upload import Publication
 
 Snapshots = Annotated[int, Field(ge=0, le=50)]
 
@@ -28,24 +27,46 @@ def about(state: AppState, model: ModelName) -> dict[str, bool]:
     return {"snapshots": state.snapshots.has_snapshots(model), "hub": may_publish(state)}
 
 
+def may_publish(state: AppState) -> bool:
+    """Return whether this page sends models to the hub: a local one does, unless `--hub off`."""
+    return not state.settings.shared and state.settings.limits.hub != "off"
+
+
+def publication_payload(publication: "Publication") -> Payload:
+    """Return where what was sent to the hub is, or the facts about the files that would be sent."""
+    target = f"{publication.repo} ({'private' if publication.private else 'public'} if it is new)"
+    if publication.url:
+        return message_payload(f"Sent to {target}: {publication.url}")
+    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
+    total = sum(publication.bytes.values()) / 1e6
+    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {target}. Nothing has been sent."
+    return facts_payload(sizes, note=note)
+
+
 def page(state: AppState, model: ModelName, form: Literal["html", "zip"], snapshots: Snapshots) -> dict[str, str]:
     """Publish a model, and return the address to download it from, and the name of the file. Raises `InputError`."""
     file = _written(state, model, form, snapshots)
     return {"address": f"lab-page/{file.name}", "name": f"{state.models.locate(model)[1]}{file.suffix}"}
 
 
-def files(
-    state: AppState, model: ModelName, snapshots: Snapshots, repo: Word, kind: Literal["space", "model"], public: bool
+def push(
+    state: AppState,
+    model: ModelName,
+    snapshots: Snapshots,
+    repo: Word,
+    kind: Literal["space", "model"],
+    public: bool,
+    dry_run: bool,
 ) -> Payload:
-    """Publish a model; return the files that `send` would send to the hub, with their sizes. Raises `InputError`."""
-    return files_payload(_push(state, model, snapshots, repo, kind, public, dry_run=True))
+    """Send the page of a model to the hub, or in a dry run write it and list its files. Raises `InputError`."""
+    from bertviz_lab.training.checkpoints.hub_upload import check_name, push_page
 
-
-def send(
-    state: AppState, model: ModelName, snapshots: Snapshots, repo: Word, kind: Literal["space", "model"], public: bool
-) -> str:
-    """Send the page of a model to the hub; return where it is. Raises `InputError`."""
-    return sent_words(_push(state, model, snapshots, repo, kind, public, dry_run=False))
+    if not may_publish(state):
+        raise InputError("This page sends nothing to the hub: download the page, and upload it there.")
+    check_name(repo.strip())  # before anything is written
+    folder, title = _written(state, model, "folder", snapshots), state.models.locate(model)[1]
+    pushed = push_page(folder, repo.strip(), title=title, kind=kind, private=not public, dry_run=dry_run)
+    return publication_payload(pushed)
 
 
 def report(state: AppState, visitor: Visitor, run_id: Word) -> str:
@@ -55,22 +76,10 @@ def report(state: AppState, visitor: Visitor, run_id: Word) -> str:
     return run_report(state, visitor, run_id, report_progress)
 
 
-def _push(
-    state: AppState, model: str, snapshots: int, repo: str, kind: "RepoKind", public: bool, *, dry_run: bool
-) -> "Publication":
-    from bertviz_lab.training.checkpoints.hub_upload import check_name, push_page
-
-    if not may_publish(state):
-        raise InputError("This page sends nothing to the hub: download the page, and upload it there.")
-    check_name(repo.strip())  # before anything is written
-    folder, title = _written(state, model, "folder", snapshots), state.models.locate(model)[1]
-    return push_page(folder, repo.strip(), title=title, kind=kind, private=not public, dry_run=dry_run)
-
-
 def _written(state: AppState, model: str, form: PageForm, snapshots: int) -> Path:
     if state.settings.shared:
         raise InputError("This page publishes nothing: download the model, and use bertviz-lab publish.")
     return state.pages.write(model, form, snapshots, report_progress)
 
 
-QUESTIONS = questions(about, slow=[page, files, send, report])
+QUESTIONS = questions(about, slow=[page, push, report])

@@ -274,18 +274,18 @@ export function mount(panel) {
       id: id('hub-repo') });
     const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
     const push = h('button.action', { id: id('hub-push'), onclick: send }, 'Push to hub');
-    const target = () => ofRun({ repo: repo.value, public: open.value });
+    const target = (dry_run) => ofRun({ repo: repo.value, public: open.value, dry_run });
     async function check() {
       [push.disabled, push.dataset.run] = [true, run.id];
       if (!repo.value) return files.say('Name a repository to see what would be sent.');
-      await panel.show(files, 'hub', target());
+      await panel.show(files, 'publish', target(true));
       push.disabled = Boolean(files.payload.message);
     }
     async function send() {
       push.disabled = true;
       files.say('Sending …');
-      files.say(await page.change('runs', 'publish', target())
-        .catch((error) => { push.disabled = false; return error.message; }));
+      files.show(await page.change('run', 'publish', target(false))
+        .catch(({ message }) => { push.disabled = false; return { message }; }));
     }
     host.append(h('div.fields', repo.node, open.node), files.host, push);
     return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays

@@ -23,12 +23,14 @@ from bertviz_lab.tokenization.added_pieces import NewPiece
 from bertviz_lab.training.checkpoints.atomic_io import read_object
 from bertviz_lab.training.runs.reference_curves import references_for
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.lazy import checkpoints
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import Word, questions
+from bertviz_lab.ui.views.publish.view import may_publish, publication_payload
 from bertviz_lab.ui.views.run import results
-from bertviz_lab.ui.views.runs.view import card_score, hub, may_publish, message_for, model_path, newest, task_name
+from bertviz_lab.ui.views.runs.view import card_score, message_for, model_path, newest, task_name
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
@@ -172,6 +174,20 @@ def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
     )
 
 
+def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool, dry_run: bool) -> Payload:
+    """Send the newest model of a run to the hub, or in a dry run list its files. Raises `InputError`.
+
+    The token is this machine's: the page neither asks for it nor shows it.
+    """
+    from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
+
+    state.models.require_owner(visitor, run_id, "can publish its model")
+    if not may_publish(state):
+        raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
+    model = checkpoints.load_checkpoint(state.models.locate(run_id)[0])
+    return publication_payload(push_to_hub(model, repo.strip(), private=not public, dry_run=dry_run))
+
+
 def setting_words(state: AppState, value: Any) -> str:
     """Return a setting's value for people; a model to start from by its name."""
     if isinstance(value, bool):
@@ -182,7 +198,7 @@ def setting_words(state: AppState, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-QUESTIONS = questions(current, about, curves, use, probes, gained, follow, settings, slow=[hub]) | questions(
+QUESTIONS = questions(current, about, curves, use, probes, gained, follow, settings, slow=[publish]) | questions(
     *(results.summary, results.trials, results.confusion, results.examples, results.table, results.labels),
     *(results.calibration, results.slices, results.texts),
     slow=[results.attribution, results.attention],

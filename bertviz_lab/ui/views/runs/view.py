@@ -4,7 +4,7 @@ import contextlib
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,20 +12,15 @@ from bertviz_lab.config import PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.config.options import in_page_words
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import NAMES, named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunNotes, RunSummary
-from bertviz_lab.ui.lazy import checkpoints
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
 from bertviz_lab.ui.view import RunIds, Text, Word, questions
-
-if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoints.hub_upload import Publication
 
 _FOLLOWED = 20  # runs at a time
 Tags = Annotated[list[Word], Field(max_length=50)]
@@ -118,51 +113,6 @@ def change(
     return ""
 
 
-# ---- push to the hub, with this machine's token, which the page neither asks for nor shows
-
-
-def may_publish(state: AppState) -> bool:
-    """Return whether this page sends models to the hub: a local one does, unless `--hub off`."""
-    return not state.settings.shared and state.settings.limits.hub != "off"
-
-
-def hub(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> Payload:
-    """Return the files that `publish` would send to the hub, with their sizes. Raises `InputError` as `publish`."""
-    return files_payload(_push(state, visitor, run_id, repo, public, dry_run=True))
-
-
-def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
-    """Send the newest model of a run to the hub; return where it is. Raises `InputError`."""
-    return sent_words(_push(state, visitor, run_id, repo, public, dry_run=False))
-
-
-def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: bool, *, dry_run: bool) -> "Publication":
-    from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
-
-    state.models.require_owner(visitor, run_id, "can publish its model")
-    if not may_publish(state):
-        raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
-    folder, _ = state.models.locate(run_id)
-    return push_to_hub(checkpoints.load_checkpoint(folder), repo.strip(), private=not public, dry_run=dry_run)
-
-
-def files_payload(publication: "Publication") -> Payload:
-    """Return the facts about files that would be sent to the hub, with their sizes."""
-    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
-    total = sum(publication.bytes.values()) / 1e6
-    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {_target(publication)}. Nothing has been sent."
-    return facts_payload(sizes, note=note)
-
-
-def sent_words(publication: "Publication") -> str:
-    """Return where what was sent to the hub is."""
-    return f"Sent to {_target(publication)}: {publication.url}"
-
-
-def _target(publication: "Publication") -> str:
-    return f"{publication.repo} ({'private' if publication.private else 'public'} if it is new)"
-
-
 # ---- the rows of the table
 
 
@@ -239,4 +189,4 @@ def _number(cell: str) -> float:
     return float(first.removesuffix("%")) / 100 if first.endswith("%") else float(first)
 
 
-QUESTIONS = questions(table, glances, current, change, slow=[publish])
+QUESTIONS = questions(table, glances, current, change)
