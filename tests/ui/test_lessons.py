@@ -6,6 +6,7 @@ import json
 import re
 from importlib import resources
 from pathlib import Path
+from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -46,9 +47,10 @@ def test_a_lesson_s_claim_is_measured_on_its_own_text_and_holds_on_most_others(s
     assert found.answer == each.answer
     assert [text for text in found.paragraphs if "{" in text or not text] == []
     assert all(0 <= share <= 1 and name and words for name, share, words in found.finding.bars)
-    assert found.finding.held >= 0.8 * found.finding.cases
-    assert found.finding.cases >= 3
-    assert found.paragraphs[-1].startswith(f"This holds for {found.finding.held} of {found.finding.cases} ")
+    held = found.finding.held
+    assert sum(held) >= 0.8 * len(held)
+    assert len(held) >= 3
+    assert found.paragraphs[-1].startswith(f"This holds for {sum(held)} of {len(held)} ")
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 8, 11])
@@ -60,7 +62,7 @@ def test_it_would_not_be_measured_on_a_model_that_has_learnt_nothing(shipped: Ap
     )
     finding = CLAIMS[each.number](stranger, each)
     assert finding.answer != each.answer
-    assert finding.held < 0.8 * finding.cases or finding.cases == 0  # it predicts no pair as next
+    assert not finding.held or fmean(finding.held) < 0.8  # it predicts no pair as next
     assert "with other predictions" in Measured(each, finding).paragraphs[0]
 
 
@@ -230,4 +232,4 @@ def test_a_text_in_the_handout_is_only_text() -> None:
 def test_counting_operations_hooks_into_no_other_model(shipped: AppState, monkeypatch) -> None:
     """The library's tracker of modules would follow what other threads compute, and make that fail."""
     monkeypatch.setattr("torch.utils.module_tracker.ModuleTracker.__enter__", lambda self: pytest.fail("hooks"))
-    assert encoder_claims.family(shipped, LESSONS[13]).held > 0
+    assert any(encoder_claims.family(shipped, LESSONS[13]).held)

@@ -51,12 +51,6 @@ def only_choice(*holds: bool) -> int | None:
     return holds.index(True) if sum(holds) == 1 else None
 
 
-def count_held(held: Iterable[bool]) -> tuple[int, int]:
-    """Return the number of cases on which a claim holds, and the number of cases."""
-    cases = [bool(holds) for holds in held]
-    return sum(cases), len(cases)
-
-
 def right_context(session: AppState, lesson: Lesson) -> Finding:
     """Measure a word's probability with the context after it and without."""
     checkpoint = session.models.open(lesson.model)
@@ -76,7 +70,7 @@ def right_context(session: AppState, lesson: Lesson) -> Finding:
     answer = only_choice(0.5 * both < causal < 1.1 * both, causal > 1.1 * both, both > 0.1 and causal < both / 20)
     names = Message("bidirectional"), Message("causal mask")
     bars, control = (percent_bars(zip(names, shares, strict=True)) for shares in (pairs[0], before))
-    return Finding(answer, numbers, bars, *count_held(causal < both / 5 for both, causal in pairs), control)
+    return Finding(answer, numbers, bars, [causal < both / 5 for both, causal in pairs], control)
 
 
 def masking(session: AppState, lesson: Lesson) -> Finding:
@@ -97,7 +91,7 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
     answer = only_choice(own > 0.8 and only < own / 2, only > 0.8, abs(own - only) < 0.05)
     bars = percent_bars([("80/10/10", own), ("100/0/0", only)])
     control = percent_bars(zip(("80/10/10", "100/0/0"), at_masks, strict=True))
-    return Finding(answer, numbers, bars, *count_held(own > 0.8 and only < own / 2 for own, only in of_texts), control)
+    return Finding(answer, numbers, bars, [own > 0.8 and only < own / 2 for own, only in of_texts], control)
 
 
 def _share_predicted(checkpoint: Checkpoint, text: str, *, masked: bool) -> float:
@@ -144,7 +138,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
 
     own, zero, of_tiny = of_pairs(checkpoint, ""), of_pairs(checkpoint, "zero"), of_pairs(tiny, "zero")
     differences = [[true - false for true, false in zip(*probabilities, strict=True)] for probabilities in (own, zero)]
-    held = (abs(now) < abs(before) / 2 for before, now in zip(*differences, strict=True))
+    held = [abs(now) < abs(before) / 2 for before, now in zip(*differences, strict=True)]
     told = ("The blue bike of Leo is fast.", "The yellow bike of Leo is fast.", "In spring the two roses are small.")
     follows_up, wrong, other = (interpret.next_sentence(town, BIKES, text).is_next for text in told)
     swapped = follows(checkpoint, CASES["pairs"][0], "swapped")
@@ -162,7 +156,7 @@ def segments(session: AppState, lesson: Lesson) -> Finding:
     bars = percent_bars(zip(kinds, map(fmean, (*own, *zero)), strict=True))
     control = percent_bars([(Message("its own segment ids"), own[0][0]), (Message("all 0"), zero[0][0]),
                             (Message("swapped"), swapped)])  # fmt: skip
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    return Finding(answer, numbers, bars, held, control)
 
 
 def embeddings(session: AppState, lesson: Lesson) -> Finding:
@@ -194,7 +188,7 @@ def embeddings(session: AppState, lesson: Lesson) -> Finding:
     control = cosine_bars([(Message("another meaning, another text"), changed),
                            (Message("the same meaning, another text"), unchanged)])  # fmt: skip
     texts = {"river": CASES["meanings"][0][1], "city": CASES["meanings"][0][2], "pairs": f"{len(same)}"}
-    return Finding(answer, numbers | texts, bars, *count_held([*same_word, *diverge]), control)
+    return Finding(answer, numbers | texts, bars, [*same_word, *diverge], control)
 
 
 def values(session: AppState, lesson: Lesson) -> Finding:
@@ -248,7 +242,7 @@ def values(session: AppState, lesson: Lesson) -> Finding:
     )
     most = max(1.0, *(length for _, length in lengths_added))
     control = tuple((name, share / most, words) for name, share, words in percent_bars(lengths_added))
-    return Finding(answer, numbers | _copying(session), bars, *count_held(held), control)
+    return Finding(answer, numbers | _copying(session), bars, held, control)
 
 
 @dataclass(frozen=True)
@@ -324,7 +318,7 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
         return cost(), places, [cost(thing, other) for other in CASES["other_things"]]
 
     measured = [effects(text, thing) for text, thing in CASES["plurals"]]
-    held = (whole > 0.5 and min(places) > whole / 2 and max(things) < 0.1 for whole, places, things in measured)
+    held = [whole > 0.5 and min(places) > whole / 2 and max(things) < 0.1 for whole, places, things in measured]
     whole, (place, *_), (thing, *_) = measured[0]
     colors = [
         word_probability(checkpoint, text.replace(text.split()[1], color), "cost")
@@ -362,4 +356,4 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     names = Message("as it is"), Message("“school” for “market”"), Message("“bike” for “skates”")
     bars = percent_bars(zip(names, (whole, place, thing), strict=True))
     control = percent_bars([(Message("another color, mean"), fmean(colors)), (Message("“bike” for “skates”"), thing)])
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    return Finding(answer, numbers, bars, held, control)

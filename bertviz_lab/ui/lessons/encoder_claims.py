@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
-from bertviz_lab.ui.lessons.claims import cosine_bars, count_held, only_choice, percent, percent_bars
+from bertviz_lab.ui.lessons.claims import cosine_bars, only_choice, percent, percent_bars
 from bertviz_lab.ui.lessons.lesson import CASES, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -50,7 +50,7 @@ def wordpiece(session: AppState, lesson: Lesson) -> Finding:
     named = ((Message("longest piece first"), greedy), (Message("fewest pieces"), least),
              (Message("shortest piece first"), short))  # fmt: skip
     control = tuple((name, length / short, Number(length, ".1f")) for name, length in named)
-    return Finding(only_choice(share == 1, 0.5 < share < 1, share <= 0.5), numbers, bars, *count_held(held), control)
+    return Finding(only_choice(share == 1, 0.5 < share < 1, share <= 0.5), numbers, bars, held, control)
 
 
 def fewest_pieces(word: str, vocabulary: Collection[str]) -> list[str]:
@@ -131,9 +131,9 @@ def residual(session: AppState, lesson: Lesson) -> Finding:
         for number, of in enumerate(first, 1)
         for whose, value in ((Message("its own"), of.cosine), (Message("other tokens"), of.others))
     ])  # fmt: skip
-    held = (one > 0.9 and other < 0.5 for one, other in zip(nearest, bare, strict=True))
+    held = [one > 0.9 and other < 0.5 for one, other in zip(nearest, bare, strict=True)]
     answer = only_choice(nearest[0] > 0.8, False, nearest[0] < 0.5)
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    return Finding(answer, numbers, bars, held, control)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def padding(session: AppState, lesson: Lesson) -> Finding:
     bars = percent_bars(zip(names, (alone, masked, unmasked), strict=True))
     control = percent_bars([("20 × [PAD]", pads), ("20 × .", others["."]), ("20 × [SEP]", others["[SEP]"])])
     answer = only_choice(not all(held), fell == len(words), all(held) and min(fell, rose) > 0)
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    return Finding(answer, numbers, bars, held, control)
 
 
 def generation(session: AppState, lesson: Lesson) -> Finding:
@@ -229,7 +229,7 @@ def generation(session: AppState, lesson: Lesson) -> Finding:
     names = Message("with what comes after it"), Message("with what comes before it only")
     bars = percent_bars(zip(names, (both, left), strict=True))
     control = percent_bars([(Message("nothing after the gap"), lost), (Message("a full stop after the gap"), kept)])
-    return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, *count_held(held), control)
+    return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, held, control)
 
 
 class _NoModules:
@@ -261,7 +261,7 @@ def family(session: AppState, lesson: Lesson) -> Finding:
         operations[name] = counter.get_total_flops() / 1e9
         sizes[name] = sum(value.numel() for value in model.parameters()) / 1e6
     published = {name: base["millions"] for name, base in CASES["families"].items()}
-    held = (abs(size - published[name]) <= 0.03 * published[name] for name, size in sizes.items())
+    held = [abs(size - published[name]) <= 0.03 * published[name] for name, size in sizes.items()]
     share, work = sizes["ALBERT"] / sizes["BERT"], operations["ALBERT"] / operations["BERT"]
     answer = only_choice(work < 0.3, 0.8 < work < 1.2 and share < 0.2, 0.3 < work < 0.7)
     numbers = {"sizes": ", ".join(f"{name} {size:.0f}" for name, size in sizes.items()),
@@ -274,7 +274,7 @@ def family(session: AppState, lesson: Lesson) -> Finding:
     bars = tuple((name, size / largest, millions[name]) for name, size in sizes.items())
     most = max(operations.values())
     control = tuple((name, count / most, Number(count, ".1f")) for name, count in operations.items())
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    return Finding(answer, numbers, bars, held, control)
 
 
 def log_probabilities(checkpoint: Checkpoint, ids: Sequence[int], *, cut: bool = False) -> list[float]:

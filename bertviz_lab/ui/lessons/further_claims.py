@@ -12,7 +12,7 @@ from typing import Any
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
-from bertviz_lab.ui.lessons.claims import NO_LOG, count_held, only_choice, percent, percent_bars, word_probability
+from bertviz_lab.ui.lessons.claims import NO_LOG, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.encoder_claims import log_probabilities, mlm_probabilities
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, MASK_ONLY, TINY, TOWN, Finding, Lesson
 from bertviz_lab.ui.state.app_state import AppState
@@ -47,7 +47,7 @@ def cost(session: AppState, lesson: Lesson) -> Finding:
         tuple((name, value / whole, Number(value / whole, ".3%")) for name, value in found.items())
         for found, whole in ((read, _BERT_TOKENS), (work, bert))
     )
-    return Finding(answer, numbers, bars, *count_held(tokens < _BERT_TOKENS / 10 for tokens in read.values()), control)
+    return Finding(answer, numbers, bars, [tokens < _BERT_TOKENS / 10 for tokens in read.values()], control)
 
 
 def corrupt_spans(
@@ -95,7 +95,7 @@ def span_corruption(session: AppState, lesson: Lesson) -> Finding:
                                "t5": percent(triple), "single": percent(single)}  # fmt: skip
     bars = percent_bars([("BERT", bert), ("GPT", 1.0), ("T5", triple)])
     control = percent_bars([(Message("spans of three tokens"), triple), (Message("spans of one token"), single)])
-    return Finding(only_choice(False, all(held), False), numbers, bars, *count_held(held), control)
+    return Finding(only_choice(False, all(held), False), numbers, bars, held, control)
 
 
 _STORIES = 8
@@ -135,7 +135,7 @@ def answers(session: AppState, lesson: Lesson) -> Finding:
     }  # fmt: skip
     bars = percent_bars([(Message("its own question"), share), (Message("another question"), other)])
     follows = numbers["one"] == one and numbers["two"] == two and one != two
-    return Finding(only_choice(False, follows, False), numbers, bars, *count_held(held), bars)
+    return Finding(only_choice(False, follows, False), numbers, bars, held, bars)
 
 
 Order = Callable[[int, float], float]
@@ -197,7 +197,7 @@ def writing(session: AppState, lesson: Lesson) -> Finding:
     )
     better = [stepwise > together for together, stepwise in zip(*scores[:2], strict=True)]
     answer = only_choice(False, not better[0], better[0])
-    return Finding(answer, numbers, bars, *count_held(better))
+    return Finding(answer, numbers, bars, better)
 
 
 def _recovered(checkpoint: Checkpoint, rate: float) -> float:
@@ -229,7 +229,7 @@ def reach(session: AppState, lesson: Lesson) -> Finding:
     }  # fmt: skip
     bars = tuple((name, limit / most, Number(limit, ",")) for name, limit in limits.items())
     answer = only_choice(False, limits["BERT"] < 3000, False)
-    return Finding(answer, numbers, bars, *count_held(limit < 3000 for limit in limits.values()))
+    return Finding(answer, numbers, bars, [limit < 3000 for limit in limits.values()])
 
 
 def heads(session: AppState, lesson: Lesson) -> Finding:
@@ -270,4 +270,4 @@ def heads(session: AppState, lesson: Lesson) -> Finding:
     control = percent_bars([(Message("MLM, MLM transform set to zero"), no_transform[0][0]),
                             (Message("NSP, range, MLM transform set to zero"), spread[2])])  # fmt: skip
     answer = only_choice(False, all(same) and all(constant), False)
-    return Finding(answer, numbers, bars, *count_held([*same, *constant]), control)
+    return Finding(answer, numbers, bars, [*same, *constant], control)

@@ -9,7 +9,7 @@ import pkgutil
 import re
 import textwrap
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any, ClassVar
@@ -130,14 +130,13 @@ class Finding:
 
     `answer` is the index of the choice that it confirms for the lesson's own text, or None where it confirms none;
     `numbers` replace the names in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words). What
-    languages write differently is a `Message` or `Number` (`ui/languages`). The claim held on `held` of `cases` texts.
+    languages write differently is a `Message` or `Number` (`ui/languages`). `held` are the cases: did the claim hold?
     """
 
     answer: int | None
     numbers: Mapping[str, str]
     bars: tuple[tuple[str, float, str], ...]
-    held: int
-    cases: int
+    held: Sequence[bool]
     control: tuple[tuple[str, float, str], ...] = ()  # bars of the control
 
 

@@ -41,7 +41,7 @@ class Measured:
     @property
     def paragraphs(self) -> tuple[str, ...]:
         reveal = tuple(text for text in map(self._filled, self.lesson.reveal) if text)
-        held, cases = self.finding.held, self.finding.cases
+        held, cases = sum(self.finding.held), len(self.finding.held)
         share = self.say("This holds for {held} of {cases} {texts}.", held=held, cases=cases, texts=self.lesson.cases)
         caution = () if self.answer == self.lesson.answer else (self.say.translate(_OTHERWISE),)
         return (*caution, *reveal, share)

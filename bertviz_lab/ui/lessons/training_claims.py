@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.languages import Message, Number, Series
 from bertviz_lab.ui.lazy import Checkpoint, checkpoints, interpret
-from bertviz_lab.ui.lessons.claims import BIKE, NO_LOG, count_held, only_choice, percent, percent_bars, word_probability
+from bertviz_lab.ui.lessons.claims import BIKE, NO_LOG, only_choice, percent, percent_bars, word_probability
 from bertviz_lab.ui.lessons.lesson import CASES, ENGLISH, TOWN, Finding, Lesson
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
@@ -53,13 +53,13 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     shares = [sum(is_same(found)) / phrases for found in (before, after)]
     first = before[0] // half
     answer = only_choice(first == 0, twin[0] and same[0], False)
-    held = (one and other for one, other in zip(twin, same, strict=True))
+    held = [one and other for one, other in zip(twin, same, strict=True)]
     names = Message("without fine-tuning"), Message("after fine-tuning")
     bars = percent_bars(zip(names, shares, strict=True))
     control = percent_bars(
         [(Message("pretrained"), sum(twin) / phrases), (Message("random weights"), random / phrases)]
     )
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    return Finding(answer, numbers, bars, held, control)
 
 
 def _neighbours(checkpoint: Checkpoint, pooling: Literal["cls", "mean"]) -> list[int]:
@@ -110,8 +110,8 @@ def curves(session: AppState, lesson: Lesson) -> Finding:
         for seed, pair in enumerate(pairs, 1)
         for when, row in zip(names[::2], pair, strict=True)
     )
-    held = (trial.ends_lowest for trial in trials)
-    return Finding(answer, numbers | _learned(session), bars, *count_held(held), control)
+    held = [trial.ends_lowest for trial in trials]
+    return Finding(answer, numbers | _learned(session), bars, held, control)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
     means = {name: [fmean(draw[at] for draw in draws) for at in range(3)] for name, draws in accuracy.items()}
     gained = {name: [pretrained - random for pretrained, random, _ in draws] for name, draws in accuracy.items()}
     topics, sentiment = (fmean(gained[name]) for name in _SAMPLES)
-    held = (much > 0.2 and little < much / 2 for much, little in zip(*gained.values(), strict=True))
+    held = [much > 0.2 and little < much / 2 for much, little in zip(*gained.values(), strict=True)]
     numbers: dict[str, str] = {f"{name}_{kind}": percent(value) for name, values in means.items()
                for kind, value in zip(("pretrained", "random", "shuffled"), values, strict=True)}  # fmt: skip
     numbers |= {f"{name}_chance": percent(1 / count) for name, count in kinds.items()}
@@ -207,7 +207,7 @@ def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
         topics > 0.2 and sentiment < topics / 2, min(topics, sentiment) > 0.2, max(topics, sentiment) < 0.1
     )
     numbers |= _tokens_read(session, lesson)
-    return Finding(answer, numbers, percent_bars(named), *count_held(held), percent_bars(control))
+    return Finding(answer, numbers, percent_bars(named), held, percent_bars(control))
 
 
 def _linear_accuracy(vectors: Sequence[Any], labels: Any, seed: int) -> list[float]:
@@ -278,5 +278,5 @@ def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
     control = percent_bars(
         [(Message("plain, as long as the ironic ones"), fmean(long or [0.0])), (_KINDS["irony"], irony)]
     )
-    held = (shares[kind] < plain for kind in shares.keys() - {"plain"})
-    return Finding(answer, numbers, bars, *count_held(held), control)
+    held = [shares[kind] < plain for kind in shares.keys() - {"plain"}]
+    return Finding(answer, numbers, bars, held, control)
