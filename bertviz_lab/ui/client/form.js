@@ -87,8 +87,8 @@ export function keepForm(name, source, fields, boxes = []) {
 }
 
 /** A box for files, which are uploaded at once: {node, files, tokens, put(file), ready()}. `ready()` resolves when all
- * have arrived; `onChange(early)` is called when the files have changed, and when an upload begins. */
-export function makeFiles({ id, label, accept = [], multiple = true, onChange }) {
+ * have arrived; `onChange()` is called when the files have changed, `onBegin()` when an upload begins. */
+export function makeFiles({ id, label, accept = [], multiple = true, onChange, onBegin = () => {} }) {
   let files = []; // {token, name}
   let uploading = Promise.resolve();
   const input = h('input',
@@ -116,7 +116,7 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange })
   function add(chosen, stays = () => multiple) {
     if (!chosen.length) return;
     input.value = '';
-    onChange(true); // an upload chooses itself at once
+    onBegin();
     uploading = uploading.then(async () => {
       for (const file of chosen) {
         status.textContent = `Uploading ${file.name} …`;
@@ -147,10 +147,12 @@ export const followStarts = (panel, control) => panel.page.on('changed', async (
 export function makeSource(form, { id, label, accept }, onChoose) {
   const sources = makeField('radio', label, form.sources[0][0], () => onChoose(),
     { id: `${id}-source`, options: form.sources });
-  const files = makeFiles({ id: `${id}-files`, label: form.upload, accept, onChange(early = false) {
-    if (files.tokens.length || early) sources.set(form.own);
-    if (!early) onChoose();
-  } });
+  const files = makeFiles({ id: `${id}-files`, label: form.upload, accept,
+    onBegin: () => sources.set(form.own), // an upload chooses itself at once
+    onChange() {
+      if (files.tokens.length) sources.set(form.own);
+      onChoose();
+    } });
   return { nodes: [sources.node, files.node], ready: files.ready, put: files.put,
     get chosen() { return { source: sources.value, files: files.files }; },
     set chosen({ source, files: kept }) {

@@ -13,7 +13,7 @@ export async function mount(panel) {
   const message = panel.drawing('facts', 'Message', { id: 'try-file-message' });
   const query = panel.field('text', 'Query (optional)', '', predict, { id: 'try-file-query' });
   const files = makeFiles({ id: 'try-file', label: form.upload, accept: form.accept, multiple: false,
-    onChange: (early) => early || predict() });
+    onChange: predict });
   let table = null;
   const save = h('button.action', { id: 'try-file-table', hidden: true,
     onclick: () => saveText(table.name, 'text/csv', `\ufeff${table.table}`) }, 'Download the predictions');

@@ -24,7 +24,7 @@ export function mount(panel) {
   const corpus = settings.field('corpus', 'select', 'Corpus');
   const extent = settings.field('extent', 'select', 'Texts', { options: EXTENTS });
   const files = makeFiles({ id: 'corpus-file', label: 'A text, or a table of texts', multiple: false,
-    onChange: (early) => early || redraw() });
+    onChange: redraw });
   const [x, y] = ['x', 'y'].map((name) => axes.field(name, 'select', `${name}-axis`, { options: CORPUS_METRICS }));
   const parts = panel.drawings({ facts: ['facts', 'Indexed corpus'],
     map: ['chart', 'All heads by two metrics',

@@ -14,7 +14,7 @@ export async function mount(panel) {
     onclick: () => saveText(answer.name, 'text/csv', `\ufeff${answer.table}`) }, 'Download the scores of the pairs');
   const suite = panel.drawing('facts', 'GLUE', { id: 'evaluate-suite' });
   const files = makeFiles({ id: 'evaluate-files', label: form.upload, accept: ['.csv', '.tsv', '.jsonl', '.zip'],
-    onChange: (early) => early || evaluate() });
+    onChange: evaluate });
   const part = panel.part([files.node, scores.host, save, suite.host], () => panel.showAny(suite, 'suite'));
   panel.page.on('start', part.redraw);
 

@@ -8,7 +8,7 @@ export async function mount(panel) {
   const form = await panel.ask('form');
   const source = makeSource(form, { id: 'examples', label: 'Data set' }, advise);
   const scored = makeFiles({ id: 'examples-scored', label: 'Validation file (optional)',
-    onChange: (early) => early || read.redraw() });
+    onChange: () => read.redraw() });
   const about = h('p.quiet', { id: 'examples-about' });
   const preview = panel.drawing('preview', 'First rows of the data',
     { id: 'examples-preview', events: { column_select: takeColumn } });
