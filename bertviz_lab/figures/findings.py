@@ -67,7 +67,7 @@ def findings_payload(findings: "Findings") -> Payload:
     return to_json(
         {
             "title": f"Findings on {findings.target.title}",
-            "sentence": " | ".join(filter(None, (patching.encoding.text_a, patching.encoding.text_b))),
+            "sentence": " | ".join(filter(None, patching.encoding.texts)),
             "items": items,
             "note": f"An effect counts from {_FEWEST_NATS} nats, and where it is more than twice that of the same "
             "model with random weights. All of it holds for this text; others may differ.",

@@ -43,6 +43,11 @@ class Encoding:
         return len(self.ids)
 
     @property
+    def texts(self) -> tuple[str, str | None]:
+        """Text A and text B."""
+        return self.text_a, self.text_b
+
+    @property
     def dropped(self) -> int:
         """The number of tokens that were truncated."""
         return len(self.dropped_a) + len(self.dropped_b)

@@ -114,7 +114,7 @@ def attribute_by_all(
     """
     for method in METHODS:
         check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
-    texts, share = (inputs.encoding.text_a, inputs.encoding.text_b), 1 / len(METHODS)
+    texts, share = inputs.encoding.texts, 1 / len(METHODS)
     return [
         attribute(
             checkpoint, *texts, method=method, target=target, on_progress=part_of(on_progress, place * share, share)

@@ -76,7 +76,7 @@ def attribution(state: AppState, asked: Explained) -> dict[str, Any]:
     attributions = interpret.attribute_by_all(checkpoint, inputs, target, report_progress)
     attention = None
     if target.read_position is not None:
-        trace = interpret.trace_text(checkpoint, asked.text_a, inputs.encoding.text_b)
+        trace = interpret.trace_text(checkpoint, *inputs.encoding.texts)
         attention = trace.attentions[:, :, target.position].mean((0, 1))
     scores = interpret.class_scores(checkpoint, inputs, target)
     score = float(scores[target.index])
@@ -88,7 +88,7 @@ def attribution(state: AppState, asked: Explained) -> dict[str, Any]:
 def head_effects(state: AppState, asked: Explained, ablated: Heads) -> Payload:
     """Return the map of all heads, with the ablated ones marked."""
     checkpoint, inputs, target = asked.opened(state)
-    texts = (asked.text_a, inputs.encoding.text_b)
+    texts = inputs.encoding.texts
     # The effect of each head does not depend on which are ablated: of a large model it is computed once.
     ablation = state.remembered(
         ("head effects", state.models.version(asked.model), texts, target),

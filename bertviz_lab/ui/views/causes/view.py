@@ -44,7 +44,7 @@ def patching(state: AppState, asked: Traced, component: Component) -> dict[str, 
 def patched(state: AppState, asked: Traced, component: Component, layer: Index, index: Index) -> Payload:
     """Return the prediction for both texts and with one activation patched: that of a token, or of a head."""
     effects = _patching(state, asked)
-    checkpoint, cell, texts = asked.checkpoint(state), interpret.Cell(component, layer, index), _texts(effects)
+    checkpoint, cell, texts = asked.checkpoint(state), interpret.Cell(component, layer, index), effects.encoding.texts
     given = {"target": effects.target, "corruption": effects.corruption, "direction": asked.direction}
     runs = interpret.predict_patched(checkpoint, *texts, cell=cell, **given)
     classes = list(dict.fromkeys([effects.target.index, *most_probable(runs)]))
@@ -57,7 +57,7 @@ def patched(state: AppState, asked: Traced, component: Component, layer: Index, 
 def decomposition(state: AppState, asked: Traced) -> Payload:
     """Return what each component adds to the logit, next to the effect of patching it."""
     effects = _patching(state, asked)
-    parts = interpret.decompose_logit(asked.checkpoint(state), *_texts(effects), target=effects.target)
+    parts = interpret.decompose_logit(asked.checkpoint(state), *effects.encoding.texts, target=effects.target)
     return figure("logit_decomposition", **decomposition_body(parts, effects))
 
 
@@ -69,7 +69,7 @@ def flow(
     if method not in interpret.FLOW_METHODS:
         raise InputError(f"Choose one of {', '.join(interpret.FLOW_METHODS)}.")
     checkpoint, inputs, target = asked.opened(state)
-    texts = (asked.text_a, inputs.encoding.text_b)
+    texts = inputs.encoding.texts
     contributions = state.remembered(
         ("information flow", state.models.version(asked.model), texts),
         lambda: interpret.information_flow(checkpoint, *texts, on_progress=report_progress),
@@ -91,7 +91,7 @@ def findings(state: AppState, visitor: Visitor, asked: Traced) -> Payload:
     given = {"target": patching.target, "patching": patching, "index": index, "tuned": tuned}
     report = state.remembered(
         ("findings", state.models.version(asked.model), asked, index and index.name, tuned is None),
-        lambda: interpret.measure_findings(checkpoint, *_texts(patching), **given, on_progress=report_progress),
+        lambda: interpret.measure_findings(checkpoint, *patching.encoding.texts, **given, on_progress=report_progress),
     )
     return findings_payload(report)
 
@@ -99,7 +99,8 @@ def findings(state: AppState, visitor: Visitor, asked: Traced) -> Payload:
 def _patching(state: AppState, asked: Traced) -> Any:
     """Return the `ActivationPatching` of a prediction, computed once for all that is shown of it."""
     checkpoint, inputs, target = asked.opened(state)
-    texts, kind = (asked.text_a, inputs.encoding.text_b), asked.corruption
+    texts: tuple[str, str | None] = inputs.encoding.texts
+    kind = asked.corruption
 
     def compute() -> Any:
         if kind == "text":
@@ -113,11 +114,6 @@ def _patching(state: AppState, asked: Traced) -> Any:
         return interpret.patch_activations(checkpoint, *texts, **given, on_progress=report_progress)
 
     return state.remembered(("patching", state.models.version(asked.model), asked), compute)
-
-
-def _texts(patching: Any) -> tuple[str, str | None]:
-    """Return the texts that were read: B is left out where words are labeled."""
-    return patching.encoding.text_a, patching.encoding.text_b
 
 
 QUESTIONS = questions(targets, slow=[patching, patched, decomposition, flow, findings])

@@ -84,8 +84,8 @@ def pairs(state: AppState, visitor: Visitor, asked: Asked, query: Index | None, 
     Without a `query` it is the first [MASK] or the last token, without a `key` the token whose occlusion lowers the
     prediction there most, or without a prediction the one that a head attends to most.
     """
-    checkpoint, text_a = asked.checkpoint(state), asked.text_a
-    trace = interpret.trace_text(checkpoint, text_a, asked.text_b)
+    checkpoint = asked.checkpoint(state)
+    trace = interpret.trace_text(checkpoint, *asked.texts)
     encoding, mask = trace.encoding, checkpoint.tokenizer.mask_id
     own = encoding.unmasked_positions(mask)
     if query is None:
@@ -94,9 +94,9 @@ def pairs(state: AppState, visitor: Visitor, asked: Asked, query: Index | None, 
     if key is None and others and query < len(encoding):
         scores = trace.attentions[:, :, query].max((0, 1))
         if encoding.ids[query] == mask and "token" in interpret.target_kinds(checkpoint):
-            inputs = interpret.encode_inputs(checkpoint, text_a, asked.text_b)
+            inputs = interpret.encode_inputs(checkpoint, *asked.texts)
             target = interpret.choose_target(checkpoint, inputs, position=query)
-            scores = interpret.attribute(checkpoint, text_a, encoding.text_b, method="occlusion", target=target).scores
+            scores = interpret.attribute(checkpoint, *encoding.texts, method="occlusion", target=target).scores
         key = others[int(scores[others].argmax())]
     chosen = {"tokens": [[at, f"{token} ({at})"] for at, token in enumerate(encoding.tokens)], "query": query}
     if key is None:
@@ -104,7 +104,7 @@ def pairs(state: AppState, visitor: Visitor, asked: Asked, query: Index | None, 
     try:
         index = asked.index(state, visitor)
         search = interpret.find_heads(
-            checkpoint, index, text_a, encoding.text_b, query=query, key=key, on_progress=report_progress
+            checkpoint, index, *encoding.texts, query=query, key=key, on_progress=report_progress
         )
         return chosen | {"key": key, "map": figure("head_search", **vars(search))}
     except InputError as error:
@@ -116,11 +116,11 @@ def neurons(state: AppState, visitor: Visitor, asked: Asked, position: Index | N
     first of them, its `examples` and the tokens that it `promoted`, None without a masked-LM head."""
     checkpoint = asked.checkpoint(state)
     index, tokenizer = asked.index(state, visitor), checkpoint.tokenizer
-    encoding = interpret.encode_inputs(checkpoint, asked.text_a, asked.text_b).encoding
+    encoding = interpret.encode_inputs(checkpoint, *asked.texts).encoding
     if position is None:
         position = next(iter(encoding.mask_positions(tokenizer.mask_id)), 1)
     position = min(position, len(encoding) - 1)
-    firing = interpret.find_neurons(checkpoint, index, asked.text_a, encoding.text_b, position=position)
+    firing = interpret.find_neurons(checkpoint, index, *encoding.texts, position=position)
     layer, number = firing[0].layer, firing[0].neuron
     if neuron.strip():
         layer, number = place_of(neuron, *index.neurons.shape[:2])
