@@ -33,10 +33,8 @@ export function saveBlob(name, blob) {
 
 export const saveText = (name, type, text) => saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
 
-export const saveJson = (name, body) => saveText(name, 'application/json', JSON.stringify(body, null, 1));
-
 /** Rows as CSV. A text cell that a spreadsheet would run as a formula gets a quote in front. */
-export function saveCsv(name, rows) {
+function saveCsv(name, rows) {
   const cell = (value) => {
     if (typeof value === 'number') return String(value);
     const text = String(value ?? '').replace(/^(?=[=+\-@\t\r＝＋－＠])|(?<=[;\r\n])(?=[=＝])/g, "'");
@@ -169,7 +167,7 @@ function vectorShape(node, box) {
 const svgText = (picture) => new XMLSerializer().serializeToString(picture);
 
 /** Save a picture as PNG with so many pixels for each CSS pixel, fewer where a canvas cannot hold as many. */
-export function savePng(name, picture, pixels = 2) {
+function savePng(name, picture, pixels = 2) {
   const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
   const scale = Math.min(pixels, 16000 / height, 16000 / width);
   const image = new Image();
@@ -240,7 +238,7 @@ export function saveDrawing(what, file, { picture, rows, body, words = () => '',
     }),
     picture && kind('SVG', (name) => onPaper(() => saveText(name, 'image/svg+xml', svgText(picture())))),
     rows && kind('CSV', async (name) => saveCsv(name, await rows())),
-    body && kind('JSON', async (name) => saveJson(name, await body())),
+    body && kind('JSON', async (name) => saveText(name, 'application/json', JSON.stringify(await body(), null, 1))),
     savePage && button('HTML', `Save ${what} as a page that works without this server`, () => savePage(file())),
     captionOf && button('Copy as figure caption', `Copy as figure caption: ${what}`,
       () => copyText(captionOf(words()), 'Caption', status)),

@@ -38,8 +38,8 @@ def new_key(given: str = "") -> str:
 class LeaderKey:
     """Knows the leader's browsers from all others."""
 
-    def __init__(self, key: str, tries: Tries | None = None) -> None:
-        self._key, self._tries = key, tries or Tries()
+    def __init__(self, key: str) -> None:
+        self._key, self._tries = key, Tries()
         self._token = secrets.token_urlsafe(32)  # what the leader's browsers keep instead of the key
 
     def is_leader(self, request: Request) -> bool:

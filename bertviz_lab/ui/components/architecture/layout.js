@@ -6,7 +6,7 @@ import { levelOf, shapeOf, shownLayers, stepsOf } from 'lab/components/figures/a
 import { activationOf } from 'lab/components/architecture/words.js';
 import { peakOf, range } from 'lab/components/figures/numbers.js';
 
-export const COLUMN = 324;
+const COLUMN = 324;
 const GAP = 42; // between columns, where the lens is
 const [TITLE, ROW, PAD, ARROW] = [24, 19, 10, 34];
 const [LABEL, NUMBER] = [84, 40]; // beside a row of cells

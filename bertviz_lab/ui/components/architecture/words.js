@@ -1,9 +1,5 @@
 // The words of the picture of a model: of each part its title, a plain sentence, its formula and its shapes.
 
-/** The embeddings that are added for a token. */
-export const summandsOf = (model) => ['token', ...(model.has_positions ? ['position'] : []),
-  ...(model.has_segments ? ['segment'] : [])];
-
 /** The activation as it is written: GELU for each of its spellings. */
 export const activationOf = ({ activation }) => (/^(gelu|relu|silu)/.exec(activation)?.[0].toUpperCase() ?? activation);
 
@@ -15,6 +11,7 @@ export function wordsOf(model, gettext) {
   const added = model.is_prenorm ? 'attention(LayerNorm(x))' : 'attention(x)';
   const layer = model.is_prenorm ? `a = x + ${added},  y = a + FFN(LayerNorm(a))`
     : `a = LayerNorm(x + ${added}),  y = LayerNorm(a + FFN(a))`;
+  const summands = ['token', model.has_positions && 'position', model.has_segments && 'segment'].filter(Boolean);
   const [norms, inHead, predictions] = [{ show: 'layers', part: 'token_norms' }, { show: 'attention' },
     { show: 'predictions' }];
   const isRotary = model.positions === 'rotary';
@@ -27,7 +24,7 @@ export function wordsOf(model, gettext) {
         { kind: model.tokenizer }), ['BL'], { show: 'tokens' }),
     embeddings: part(gettext('Embeddings'),
       gettext('The learned vectors of each token are added, and LayerNorm normalizes the sum.'), ['BL', 'BLD'],
-      { show: 'layers', part: 'sum' }, `x = LayerNorm(${summandsOf(model).join(' + ')})`),
+      { show: 'layers', part: 'sum' }, `x = LayerNorm(${summands.join(' + ')})`),
     layers: part(gettext('Encoder: {layers} layers', { layers }), model.is_shared
       ? gettext('One layer, applied again and again with the same weights. It changes vectors, not the shape.')
       : gettext('Layer after layer, each with weights of its own. A layer changes vectors, not the shape.'),

@@ -21,7 +21,7 @@ const horizontal = (y) => ({ type: 'line', xref: 'x domain', x0: 0, x1: 1, yref:
  * Snapshots are at even distances, and a step between two of them is where its logarithm puts it. They are kept at
  * steps 1, 2, 5, 10 ..., so this is nearly a logarithmic axis; but it has a place for step 0, and its places are those
  * of the slider. `last` is the last step that is known of: a run in training is ahead of its newest snapshot. */
-export function snapshotAxis(steps, last) {
+function snapshotAxis(steps, last) {
   const logs = steps.map(Math.log1p);
   const place = (step) => {
     const low = Math.max(0, steps.findLastIndex((at) => at <= step));
