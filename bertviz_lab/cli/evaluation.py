@@ -175,11 +175,10 @@ def predict_command(options: argparse.Namespace) -> Result:
     notes = notes_of(predict.truncation_warning(model, examples))
     head, *rows = predict.task_with(model).table(examples, predict.predict_with(model, examples)[0])
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": data.dropped_rows}
-    table = io.StringIO()
-    predict.write_csv([head, *rows], table)
+    table = predict.csv_text([head, *rows])
     if options.out is None:
-        return Result(body, table.getvalue().rstrip("\n"), notes=notes)
-    write_file(Path(options.out), table.getvalue().encode())
+        return Result(body, table.rstrip("\n"), notes=notes)
+    write_file(Path(options.out), table.encode())
     done = f"{len(examples):,} predictions, written to {options.out}"
     return Result(body | {"path": options.out}, done, notes=notes)
 

@@ -1,11 +1,12 @@
 """Predictions of a fine-tuned model for many texts, its scores on labeled ones, and what a student follows of it."""
 
 import csv
+import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -187,14 +188,16 @@ def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Examp
     return [replace(e, label=rename(e.label)) if isinstance(e, LabelledText) else e for e in examples]
 
 
-def write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
-    """Write a table of texts that strangers may have written: a spreadsheet computes none of its cells.
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table of texts that strangers may have written: a spreadsheet computes none of its cells.
 
     What begins like a formula gets an apostrophe before it; a number or a sign alone is left as it is.
     """
+    stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in rows:
         writer.writerow([_FORMULA.sub("'", cell) if isinstance(cell, str) else cell for cell in row])
+    return stream.getvalue()
 
 
 def evaluate(

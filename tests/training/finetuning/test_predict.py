@@ -16,7 +16,7 @@ from bertviz_lab import BertForPreTraining, Checkpoint, InputError, evaluate, lo
 from bertviz_lab.data.examples import LabelledText, Question, write_examples
 from bertviz_lab.interpret import answer_question
 from bertviz_lab.model import BertForQuestionAnswering
-from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, task_of, task_with, write_csv
+from bertviz_lab.training.finetuning.predict import csv_text, evaluate_task, predict_with, task_of, task_with
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import TASKS, Files, examples, finish, labels_of, write
 
@@ -151,11 +151,10 @@ def test_a_table_of_several_labels_names_those_that_reach_their_threshold(tuned)
 
 
 def test_no_cell_of_a_table_is_a_formula_to_a_spreadsheet() -> None:
-    table = io.StringIO()
     formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "＝1+1"]
     others = ["a=b", "-1.5", "+", -2.5, "well ;-)"]
-    write_csv([[*formulas, ";=1", *others], ["=label()"]], table)
-    rows = list(csv.reader(io.StringIO(table.getvalue())))
+    table = csv_text([[*formulas, ";=1", *others], ["=label()"]])
+    rows = list(csv.reader(io.StringIO(table)))
     assert rows == [[*(f"'{formula}" for formula in formulas), ";'=1", *map(str, others)], ["'=label()"]]
 
 

@@ -1,6 +1,5 @@
 """What the form of batch inference asks: predictions for a file of texts, or their ranking by similarity to a query."""
 
-import io
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -36,16 +35,14 @@ def predict(state: AppState, model: ModelName, file: Upload | None, query: Text)
 
     None without a file.
     """
-    from bertviz_lab.training.finetuning.predict import write_csv
+    from bertviz_lab.training.finetuning.predict import csv_text
 
     if file is None:
         return None
     ranked = query.strip()
     rows, sentences = _search(state, model, file.path, query) if ranked else _predict(state, model, file.path)
-    table = io.StringIO()
-    write_csv(rows, table)
     name = f"{file.path.stem}-{'search' if ranked else 'predicted'}.csv"
-    return {"sentence": " ".join(filter(None, sentences)), "name": name, "table": table.getvalue()}
+    return {"sentence": " ".join(filter(None, sentences)), "name": name, "table": csv_text(rows)}
 
 
 def _search(state: AppState, model: str, path: Path, query: str) -> tuple[Iterable[list[Any]], list[str]]:

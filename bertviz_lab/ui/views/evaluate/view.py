@@ -1,7 +1,6 @@
 """What the form of an evaluation asks: accuracies on minimal pairs, or the queued fine-tunings on GLUE's tasks."""
 
 import contextlib
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -108,7 +107,7 @@ def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
 
 
 def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> dict[str, Any]:
-    from bertviz_lab.training.finetuning.predict import write_csv
+    from bertviz_lab.training.finetuning.predict import csv_text
 
     checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)
     lengths = [
@@ -128,11 +127,10 @@ def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> dict[st
     done += f"95% interval {low:.1%} to {high:.1%}, chance is 50%."
     wrong = [f"{s.pair.bad} ({s.bad:.2f}); {s.pair.good} ({s.good:.2f})" for s in report.scores if s.right < 1]
     more = (f"The bad sentence is as likely or likelier: {len(wrong):,}", wrong[:_WRONG]) if wrong else None
-    table = io.StringIO()
     rows = [(s.pair.kind, s.pair.good, s.pair.bad, round(s.good, 4), round(s.bad, 4), s.right) for s in report.scores]
-    write_csv([("phenomenon", "good", "bad", "log_p_good", "log_p_bad", "right"), *rows], table)
+    table = csv_text([("phenomenon", "good", "bad", "log_p_good", "log_p_bad", "right"), *rows])
     scores = facts_payload([("all", f"{report.accuracy:.1%}"), *phenomena], note=done, more=more)
-    return {"scores": scores, "table": table.getvalue(), "name": f"pairs-{checkpoint.name}.csv"}
+    return {"scores": scores, "table": table, "name": f"pairs-{checkpoint.name}.csv"}
 
 
 QUESTIONS = questions(form, suite, slow=[evaluate])
