@@ -23,7 +23,7 @@ from tests.processes import end_runs, free_port
 
 #: Two browsers, by the keys that they keep.
 OWNERS_KEY, STRANGERS_KEY = "o" * 43, "s" * 43
-OWNER, STRANGER = (Visitor(owner_of(key)) for key in (OWNERS_KEY, STRANGERS_KEY))
+OWNER, STRANGER = (Visitor(owner=owner_of(key)) for key in (OWNERS_KEY, STRANGERS_KEY))
 
 
 def request_of(key: str = OWNERS_KEY, address: str = "192.0.2.1", query: str = "") -> gr.Request:

@@ -353,7 +353,7 @@ def test_without_its_model_there_is_no_exam(tmp_path: Path) -> None:
 
 
 def test_a_room_sees_the_points_before_and_after_the_lessons(tmp_path: Path, town: Checkpoint) -> None:
-    people = [Visitor(owner_of(f"{n:043}"), f"192.0.2.{n}") for n in range(3)]
+    people = [Visitor(f"192.0.2.{n}", owner_of(f"{n:043}")) for n in range(3)]
     workshop, room = AppState(Settings(runs_dir=tmp_path)), Room(40)
     workshop.room = room
     right = [str(key) for key in keys(task_of(3, 4, town))]

@@ -16,7 +16,7 @@ from bertviz_lab.errors import InputError, panics_as_errors
 from bertviz_lab.ui.lazy import Checkpoint, interpret
 from bertviz_lab.ui.server.error_handling import sentence_of, where
 from bertviz_lab.ui.server.scheduler import report_progress
-from bertviz_lab.ui.server.visitors import NOBODY, place_of
+from bertviz_lab.ui.server.visitors import NOBODY, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import MOST_CHARACTERS
 
@@ -133,7 +133,7 @@ def _scheduled(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Ca
 
         try:
             with session.monitor.question(f"/{name}"):
-                return await session.scheduler.answer(compute, place_of(request), f"api.{name}")
+                return await session.scheduler.answer(compute, visitor_of(request), f"api.{name}")
         except Exception as error:
             raise gr.Error(sentence_of(error, shared=session.settings.shared), print_exception=False) from None
 

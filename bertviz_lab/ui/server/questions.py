@@ -18,7 +18,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui.guard.logins import is_logged_in, only_for
 from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.visitors import place_of, visitor_of
+from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View
 
@@ -49,13 +49,13 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
         view, name, arguments = sent.get("view"), sent.get("question"), sent.get("arguments", {})
         if not (isinstance(view, str) and isinstance(name, str) and isinstance(arguments, dict)):
             raise InputError(_UNKNOWN)
-        place, visitor = place_of(request), visitor_of(request)
+        visitor = visitor_of(request)
         # What is asked about a question that waits, or is computed, waits for no other.
         ticket = str(arguments.get("ticket", ""))[:40]
         if (view, name) == ("server", "progress"):
             return _json({"answer": state.scheduler.progress(ticket)})
         if (view, name) == ("server", "cancel"):
-            state.scheduler.cancel_ticket(ticket, place)
+            state.scheduler.cancel_ticket(ticket, visitor)
             return _json({"answer": None})
         asked = questions.get((view, name))
         if asked is None:
@@ -68,7 +68,7 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
         named, ticket = f"{view}.{name}", str(sent.get("ticket", ""))[:40]
         with state.monitor.question(named):
             answer = await state.scheduler.answer(
-                compute, place, named, slow=asked.slow, ticket=ticket, request=request
+                compute, visitor, named, slow=asked.slow, ticket=ticket, request=request
             )
         if isinstance(answer, bytes):
             return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.scheduler import Cancelled, Capacity, Job, Scheduler, Visitor
+from bertviz_lab.ui.server.visitors import NOBODY
 
 __all__ = ["Cancelled", "VisitorScheduler", "report_progress"]
 
@@ -53,7 +54,7 @@ class VisitorScheduler(Scheduler):
         ticket: str = "",
         request: Any = None,
     ) -> ResultT:
-        """Return the result of `compute`, called in a thread when it is the turn of the visitor, `place_of(request)`.
+        """Return the result of `compute`, called in a thread when it is the turn of the visitor.
 
         `ticket` names the question for `progress` and `cancel_ticket`. It is cancelled when the connection of
         `request`, one of Starlette, is closed. Raises `InputError` with the reason where it was cancelled.
@@ -102,7 +103,7 @@ class VisitorScheduler(Scheduler):
         minute of waiting.
         """
         question = _CURRENT.get()
-        job = self.submit(question.visitor if question else ("", ""), "file worker", "files")
+        job = self.submit(question.visitor if question else NOBODY, "file worker", "files")
         check = question.check if question else job.check
         try:
             if question:

@@ -8,9 +8,8 @@ import hashlib
 import ipaddress
 import re
 import secrets
-from dataclasses import dataclass
 from http.cookies import SimpleCookie
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
@@ -24,12 +23,11 @@ _YEAR = 365 * 24 * 3600  # seconds
 _NETWORK_BITS = 64  # of an IPv6 address: the rest is the subscriber's to choose
 
 
-@dataclass(frozen=True)
-class Visitor:
-    """The sender of a request."""
+class Visitor(NamedTuple):
+    """The sender of a request. The scheduler takes turns by the address, and then by the owner."""
 
-    owner: str = ""  # the hash of the cookie; "" without one
     address: str = ""  # of the network; "" where it is not known
+    owner: str = ""  # the hash of the cookie; "" without one
 
 
 #: A program, which has no cookie.
@@ -40,13 +38,7 @@ def visitor_of(request: Any) -> Visitor:
     """Return the visitor of a request of Starlette or Gradio."""
     raw = getattr(request, "request", None) or request
     host = raw.client.host if raw.client else ""
-    return Visitor(owner_of(raw.cookies.get(COOKIE, "")), network_of(host))
-
-
-def place_of(request: Any) -> tuple[str, str]:
-    """Return (address, owner), by which the scheduler takes turns."""
-    visitor = visitor_of(request)
-    return visitor.address, visitor.owner
+    return Visitor(network_of(host), owner_of(raw.cookies.get(COOKIE, "")))
 
 
 def owner_of(key: str) -> str:

@@ -26,7 +26,7 @@ from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import handout_page, measure
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.visitors import place_of, visitor_of
+from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.workshop import pages
 from bertviz_lab.ui.workshop.access import LeaderKey, participants_address
@@ -177,9 +177,9 @@ class _Workshop:
 
     async def _computed(self, request: Request, compute: Callable[[], str]) -> Response:
         """Return HTML that takes seconds to compute, in turn with the questions of all visitors."""
-        scheduler, place = self.state.scheduler, place_of(request)
+        scheduler, visitor = self.state.scheduler, visitor_of(request)
         try:
-            return _html(await scheduler.answer(compute, place, "lessons.measured", slow=True, request=request))
+            return _html(await scheduler.answer(compute, visitor, "lessons.measured", slow=True, request=request))
         except InputError as error:  # a model may not be there
             return _html(f"<p>{html.escape(sentence_of(error, shared=self.state.settings.shared))}</p>")
 

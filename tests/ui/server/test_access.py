@@ -212,7 +212,7 @@ def test_nothing_but_the_page_brings_a_cookie(what: dict[str, Any]) -> None:
 
 
 def test_a_visitor_is_the_hash_of_the_key_and_the_network() -> None:
-    assert visitor_of(request_of(address="192.0.2.7")) == Visitor(OWNER.owner, "192.0.2.7")
+    assert visitor_of(request_of(address="192.0.2.7")) == Visitor("192.0.2.7", OWNER.owner)
     assert OWNERS_KEY not in OWNER.owner
     (one, other, third) = (
         visitor_of(request_of(address=address)).address for address in ("2001:db8::1", "2001:db8::2:3", "2001:db8:1::1")

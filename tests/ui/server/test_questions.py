@@ -204,7 +204,7 @@ def test_an_upload_is_an_argument_that_a_browser_names_by_its_token(session: App
     def names(state: AppState, file: Upload | None = None, files: Uploads = []) -> Any:  # noqa: B006 - never changed
         return [one.path.read_text() for one in ([file] if file else []) + files]
 
-    mine, _ = session.uploads.add(Visitor(OWNER.owner, "testclient"), "a.txt", io.BytesIO(b"my text"))
+    mine, _ = session.uploads.add(Visitor("testclient", OWNER.owner), "a.txt", io.BytesIO(b"my text"))
     other, _ = session.uploads.add(STRANGER, "a.txt", io.BytesIO(b"swordfish"))
     questions = ask_about(names, session)
     assert answer_to(questions, "toy", "it", {"file": mine, "files": [mine]}) == {"answer": ["my text", "my text"]}

@@ -35,7 +35,7 @@ def page(folder: Path, **limits: Any) -> AppState:
 
 
 def visitor(number: int, address: str = "192.0.2.1") -> Visitor:
-    return Visitor(owner_of(f"{number:043}"), address)
+    return Visitor(address, owner_of(f"{number:043}"))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_who_throws_the_cookie_away_is_counted_by_address(tmp_path: Path) -> Non
         state.quota.start(visitor(99), SMALL)
     state.quota.start(visitor(99, "192.0.2.2"), SMALL)
     with pytest.raises(InputError, match="by a cookie"):
-        state.quota.start(Visitor("", "192.0.2.3"), SMALL)
+        state.quota.start(Visitor("192.0.2.3"), SMALL)
 
 
 def test_so_many_runs_of_all_visitors_wait(tmp_path: Path) -> None:

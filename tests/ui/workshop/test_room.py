@@ -58,7 +58,7 @@ def room(clock: list[float]) -> Room:
 
 
 def person(number: int, address: str = "") -> Visitor:
-    return Visitor(owner_of(f"{number:043}"), address or f"192.0.2.{number}")
+    return Visitor(address or f"192.0.2.{number}", owner_of(f"{number:043}"))
 
 
 def test_predictions_are_counted_and_one_of_a_browser_counts_once(room: Room) -> None:
@@ -273,7 +273,7 @@ def test_the_screen_has_a_place_for_everything_that_it_is_told() -> None:
 
 def test_the_screen_shows_predictions_only_when_they_are_revealed() -> None:
     room = Room(30)
-    room.report(Visitor(owner_of("o" * 43), "192.0.2.1"), room.id, 5, (), {5: 1})
+    room.report(Visitor("192.0.2.1", owner_of("o" * 43)), room.id, 5, (), {5: 1})
     room.call(5)
     texts = screen(room)["texts"]
     assert texts["present"] == "1 here, 1 predicted"
