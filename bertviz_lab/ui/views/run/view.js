@@ -126,6 +126,7 @@ export function mount(panel) {
     setText(note, run.note);
     markStopping(run.can_stop ? stopping : '');
     for (const { node, can } of ACTIONS) node.hidden = !can();
+    all.hidden = !kind;
     if (pressed.hidden) buttons.querySelector(':not([hidden])')?.focus();
     download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
     said.textContent = run.shipped && !kind ? '' : run.said;
