@@ -67,7 +67,7 @@ export function setOptions(box, options, value = options[0]?.[0]) {
 /** A control under its name, or `inline` in one line with it: {node, value, set(value), input, setOptions(options,
  * value)}. `kind` is text, textarea, number, range, checkbox, select with `options` as above, or radio with those of
  * `choices`. `onChange(value)` is called while a person types, too, when no key has been pressed for `rest`
- * milliseconds. */
+ * milliseconds, and then not again when the field is left. */
 export function makeField(kind, label, first, onChange, { options = [], rest = 0, inline, ...attributes } = {}) {
   if (kind === 'radio') return choices(label, options, first, onChange, attributes);
   const type = ['select', 'textarea'].includes(kind) ? null : kind;
@@ -75,6 +75,7 @@ export function makeField(kind, label, first, onChange, { options = [], rest = 0
   const shown = kind === 'range' ? h('span.shown') : null; // an <output> would take the label from the input
   const tell = () => { if (shown) shown.textContent = input.value; };
   let timer = 0;
+  let isReported = false; // what has been typed
   const changed = () => {
     clearTimeout(timer);
     onChange(field.value);
@@ -104,11 +105,19 @@ export function makeField(kind, label, first, onChange, { options = [], rest = 0
   };
   if (kind === 'select') setOptions(input, options);
   field.set(first);
-  input.addEventListener('change', changed);
+  input.addEventListener('change', () => {
+    if (!isReported) changed();
+    isReported = false;
+  });
   input.addEventListener('input', () => {
     tell();
     clearTimeout(timer);
-    if (rest) timer = setTimeout(changed, rest);
+    isReported = false;
+    if (!rest) return;
+    timer = setTimeout(() => {
+      isReported = true;
+      changed();
+    }, rest);
   });
   return field;
 }
