@@ -189,16 +189,26 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
-def test_a_text_is_pasted(page: Page, served: Served) -> None:
+def test_a_text_is_pasted_and_taken_back(page: Page, served: Served) -> None:
+    uploads: list[str] = []
+    page.on("request", lambda request: uploads.append(request.url) if request.url.endswith("/lab/upload") else None)
     page.goto(served[0])
     workspace(page, "Train")
     page.locator("#text-typed summary").click()
-    page.locator("#text-typed").get_by_label("Text").fill(little_text())
+    text = page.locator("#text-typed").get_by_label("Text")
+    text.fill(little_text())
     expect(page.locator("#text-files li")).to_contain_text("typed-text.txt")
     expect(page.locator("#text-health .reading").first).to_contain_text(
         '"typed-text.txt" was read as', timeout=TRAINING
     )
     expect(page.get_by_role("radio", name="My own text")).to_be_checked()
+    at_rest(page)
+    text.blur()
+    at_rest(page)
+    assert len(uploads) == 1, "the same text was uploaded again when its field was left"
+    text.fill("")
+    expect(page.locator("#text-files li")).to_have_count(0)
+    expect(page.locator("#text-health")).to_contain_text("Drop a text file")
 
 
 def test_a_further_file_and_a_reload_leave_the_settings_that_were_changed(
@@ -227,6 +237,7 @@ def test_a_further_file_and_a_reload_leave_the_settings_that_were_changed(
     at_rest(page)
     page.locator("#train").click()
     expect(page.locator("#pretrain-chart .stage")).to_be_visible(timeout=TRAINING)
+    expect(page.locator("#pretrain-progress").get_by_role("button", name="All runs")).to_be_visible()
     (run_id, *_) = served[1].runs.ids()
     assert (served[1].runs.config(run_id).batch_size, served[1].runs.config(run_id).time_budget) == (16, "10m")
     served[1].runs.stop(run_id)

@@ -86,8 +86,9 @@ export function keepForm(name, source, fields, boxes = []) {
   return true;
 }
 
-/** A box for files, which are uploaded at once: {node, files, tokens, put(file), ready()}. `ready()` resolves when all
- * have arrived; `onChange()` is called when the files have changed, `onBegin()` when an upload begins. */
+/** A box for files, which are uploaded at once: {node, files, tokens, put(file), remove(name), ready()}. `ready()`
+ * resolves when all have arrived; `onChange()` is called when the files have changed, `onBegin()` when an upload
+ * begins. */
 export function makeFiles({ id, label, accept = [], multiple = true, onChange, onBegin = () => {} }) {
   let files = []; // {token, name}
   let uploading = Promise.resolve();
@@ -132,7 +133,16 @@ export function makeFiles({ id, label, accept = [], multiple = true, onChange, o
   }
   /** Upload a file in place of the one of its name. */
   const put = (file) => add([file], ({ name }) => name !== file.name);
-  return { node, put, ready: () => uploading, get tokens() { return files.map(({ token }) => token); },
+  /** Remove the file of a name, if it is there, also while it is still uploaded. */
+  function remove(name) {
+    uploading = uploading.then(() => {
+      const others = files.filter((file) => file.name !== name);
+      if (others.length === files.length) return;
+      setFiles(others);
+      onChange();
+    });
+  }
+  return { node, put, remove, ready: () => uploading, get tokens() { return files.map(({ token }) => token); },
     get files() { return files; }, set files(now) { setFiles(now); } };
 }
 
@@ -143,7 +153,7 @@ export const followStarts = (panel, control) => panel.page.on('changed', async (
 });
 
 /** Where the examples of a `form` come from: radio buttons of its sources, and files of a person's own. `onChoose()` is
- * called when others are chosen: {nodes, chosen, sent(), put(file), ready()}. */
+ * called when others are chosen: {nodes, chosen, sent(), put(file), remove(name), ready()}. */
 export function makeSource(form, { id, label, accept }, onChoose) {
   const sources = makeField('radio', label, form.sources[0][0], () => onChoose(),
     { id: `${id}-source`, options: form.sources });
@@ -153,7 +163,7 @@ export function makeSource(form, { id, label, accept }, onChoose) {
       if (files.tokens.length) sources.set(form.own);
       onChoose();
     } });
-  return { nodes: [sources.node, files.node], ready: files.ready, put: files.put,
+  return { nodes: [sources.node, files.node], ready: files.ready, put: files.put, remove: files.remove,
     get chosen() { return { source: sources.value, files: files.files }; },
     set chosen({ source, files: kept }) {
       sources.set(source);

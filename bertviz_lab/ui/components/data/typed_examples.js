@@ -7,8 +7,8 @@ const PAUSE = 800; // milliseconds after a change until it is uploaded
 const FILE = 'typed-examples.csv';
 const NAMES = { text_a: 'Text', text_b: 'Second text', label: 'Label' };
 
-/** The table; `put(file)` is called with a CSV file when its examples have changed. */
-export function makeTypedExamples(id, put) {
+/** The table; its examples are a CSV file among the files of `source`, as of `makeSource`. */
+export function makeTypedExamples(id, source) {
   const rows = []; // of inputs, one for each of NAMES
   const known = h('datalist', { id: `${id}-labels` });
   const status = h('p.quiet.small', { role: 'status', hidden: true });
@@ -64,10 +64,13 @@ export function makeTypedExamples(id, put) {
     const labels = [...new Set(examples.map((row) => row.at(-1)))];
     known.replaceChildren(...labels.map((value) => h('option', { value })));
     setText(status, examples.length && `${examples.length} examples, ${labels.length} labels.`);
-    if (labels.length < 2) return;
+    if (labels.length < 2) {
+      source.remove(FILE);
+      return;
+    }
     const lines = [columns().map(([name]) => name), ...examples]
       .map((cells) => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(','));
-    put(new File([lines.join('\n')], FILE, { type: 'text/csv' }));
+    source.put(new File([lines.join('\n')], FILE, { type: 'text/csv' }));
   }
 
   addRow();

@@ -12,7 +12,7 @@ export async function mount(panel) {
   const about = h('p.quiet', { id: 'examples-about' });
   const preview = panel.drawing('preview', 'First rows of the data',
     { id: 'examples-preview', events: { column_select: takeColumn } });
-  const typed = makeTypedExamples('examples-typed', source.put);
+  const typed = makeTypedExamples('examples-typed', source);
   const confirm = h('div', { id: 'examples-confirm' });
   const facts = panel.drawing('facts', 'Data set statistics', { id: 'examples-facts' });
   const charts = {

@@ -4,6 +4,7 @@ import { h, makeField } from 'lab/client/dom.js';
 import { followStarts, keepForm, makeFields, makeSource, makeStart } from 'lab/client/form.js';
 
 const PAUSE = 800; // milliseconds after the last key until a typed text is uploaded
+const TYPED = 'typed-text.txt';
 
 export async function mount(panel) {
   const form = await panel.ask('form');
@@ -33,7 +34,8 @@ export async function mount(panel) {
   }
 
   function upload(text) {
-    if (text.trim()) source.put(new File([text], 'typed-text.txt', { type: 'text/plain' }));
+    if (text.trim()) source.put(new File([text], TYPED, { type: 'text/plain' }));
+    else source.remove(TYPED);
   }
 
   async function chooseText() {
