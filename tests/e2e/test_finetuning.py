@@ -290,6 +290,25 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: Served, tmp_path: Pa
     expect(facts).to_contain_text("Training examples")
 
 
+def test_an_answer_about_one_file_is_not_taken_for_another(page: Page, served: Served, tmp_path: Path) -> None:
+    several, single = tmp_path / "several.csv", tmp_path / "single.csv"
+    rows = [
+        (f"day {n} was {('fine', 'dull')[n % 2]}", ("good", "bad")[n % 2], ("sea", "town", "hill")[n % 3])
+        for n in range(60)
+    ]
+    several.write_text(
+        "text,label\n" + "".join(f"{text},{mood};{place}\n" for text, mood, place in rows), encoding="utf-8"
+    )
+    single.write_text("text,label\n" + "".join(f"{text},{mood}\n" for text, mood, _ in rows), encoding="utf-8")
+    page.goto(served[0])
+    upload(page, several)
+    page.locator("#examples-confirm").get_by_role("button", name="Multi-label classification").click()
+    fact(page, "Task", "Multi-label classification")
+    page.get_by_role("button", name="Remove several.csv").click()
+    page.locator("#examples-files input[type=file]").set_input_files(single)
+    fact(page, "Task", "Sequence classification")
+
+
 def test_it_is_stopped_found_again_and_gone_on_with(page: Page, page_log: PageLog, served: Served) -> None:
     address, session = served
     page.goto(address)

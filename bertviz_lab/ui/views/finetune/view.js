@@ -25,6 +25,8 @@ export async function mount(panel) {
   const parsing = fields.folds.get('Parsing options');
   fields.folds.delete('Parsing options');
 
+  let unanswered = {}; // option -> its value before a question about this data set was answered
+
   const sent = () => {
     const chosen = source.sent();
     return { ...chosen, scored: chosen.source === form.own ? scored.tokens : [], values: fields.values() };
@@ -38,12 +40,16 @@ export async function mount(panel) {
     ...makeStart(panel, form, { id: 'tune', label: 'Fine-tune', fields, sent,
       ready: () => Promise.all([source.ready(), scored.ready()]) }));
 
-  /** What suits the data set. Settings of another one replace those recommended before, and its columns are inferred
-   * again. */
+  /** What suits the data set. Settings of another one replace those recommended before, its columns are inferred
+   * again, and what was answered about the one before is taken back. */
   async function advise(isOther = true) {
     const advice = await panel.ask('advise', { source: source.sent().source, start: fields.get('model').value });
     if (!advice) return;
     about.textContent = advice.about;
+    if (isOther) {
+      fields.set(unanswered);
+      unanswered = {};
+    }
     fields.recommend(advice.values, isOther ? form.suited : []);
     if (!isOther) return;
     fields.set({ model: advice.start, ...Object.fromEntries(form.columns.map((name) => [name, ''])) });
@@ -67,6 +73,7 @@ export async function mount(panel) {
   /** What is not sure about the file: the person chooses how it is read, here or in the parsing options. */
   const drawQuestion = ({ option, sentence, choices }) => h('fieldset.field.card', h('legend', sentence),
     h('div.line', ...choices.map(([value, words]) => h('button.action', { onclick: () => {
+      unanswered[option] ??= fields.get(option).value;
       fields.set({ [option]: value });
       read.redraw();
     } }, words))));
