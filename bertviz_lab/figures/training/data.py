@@ -107,7 +107,7 @@ def data_charts(report: "TaskReport") -> dict[str, Payload]:
     if report.task == "regression":
         labels = message_payload("This is a regression task: it has numbers, not labels.")
     else:
-        labels = balance_payload(report.classes)
+        labels = balance_payload(report)
     return {"labels": labels, "lengths": lengths_payload(report.lengths)}
 
 
@@ -129,33 +129,38 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
         title="Sequence lengths in tokens",
         marked=beyond,
         mark_names=("fits", f"longer than {histogram.max_length} tokens") if any(beyond) else (),
-        sentence=f"Half of them have at most {histogram.median:g} tokens; the longest has {histogram.longest:,}. {cut} "
-        f"the max sequence length of {histogram.max_length} tokens.",
+        sentence=f"Half of the inputs have at most {histogram.median:g} tokens; the longest has {histogram.longest:,}. "
+        f"{cut} the max sequence length of {histogram.max_length} tokens.",
         file="lengths",
     )
 
 
-def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
-    """Return how often each label occurs in the training and in the held-out examples."""
+def balance_payload(report: "TaskReport") -> Payload:
+    """Return which share of the training and of the held-out examples, or of their words, has each label."""
+    classes: Sequence[ClassCount] = report.classes
     if len(classes) > MOST_LABELS:
         classes = sorted(classes, key=lambda c: -c.train)
     counts = {"training": [c.train for c in classes], "held out": [c.held_out for c in classes]}
     trained, held_out = map(sum, counts.values())
     if not trained + held_out:
         return message_payload("There are no labels to count.")
-    shown = {name: split for name, split in counts.items() if sum(split)}
+    unit, several = "words" if report.task == "tokens" else "examples", report.task == "multilabel"
+    if several:  # the counts of the labels do not sum to the examples
+        trained, held_out = report.train_count, report.held_count
+    totals = {"training": trained, "held out": held_out}
+    shown = {name: split for name, split in counts.items() if totals[name]}
     majority = max(classes, key=lambda c: c.train)
     return bars_payload(
         [c.label for c in classes],
-        [(name, [count / sum(split) for count in split]) for name, split in shown.items()],
+        [(name, [count / totals[name] for count in split]) for name, split in shown.items()],
         title="Labels",
         number_format=".1%",
-        texts=[[f"{count / sum(split):.1%} ({count:,})" for count in split] for split in shown.values()],
+        texts=[[f"{count / totals[name]:.1%} ({count:,})" for count in split] for name, split in shown.items()],
         extra_columns=[(f"{name} (count)", split) for name, split in shown.items()],
-        sentence=f"{len(classes)} labels on {trained:,} training examples"
+        sentence=f"{len(classes)} labels on {trained:,} training {unit}"
         + (f" and {held_out:,} held out" if held_out else "")
         + f". The most frequent is {majority.label}: {majority.train / max(1, trained):.1%}.",
-        note="Shares of the training and of the held-out examples.",
+        note=f"Shares of the training and of the held-out {unit}{', which may have several labels' * several}.",
         ranked="most frequent labels",
         file="labels",
     )

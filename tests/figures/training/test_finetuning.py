@@ -72,13 +72,25 @@ def test_lengths_that_are_cut_are_marked_and_told() -> None:
     assert "fit into the max sequence length of 24 tokens" in fits["sentence"]
 
 
-def test_balance_compares_shares_and_tells_counts() -> None:
+def balance(task: str, train: int = 40, held_out: int = 4) -> SimpleNamespace:
+    """The report on examples of two labels."""
     classes = [SimpleNamespace(label="bad", train=30, held_out=1), SimpleNamespace(label="good", train=10, held_out=3)]
-    body = shown(balance_payload(classes))
+    return SimpleNamespace(task=task, classes=classes, train_count=train, held_count=held_out)
+
+
+def test_balance_compares_shares_and_tells_counts() -> None:
+    body = shown(balance_payload(balance("classification")))
     assert [series["values"] for series in body["series"]] == [[0.75, 0.25], [0.25, 0.75]]
     assert body["series"][0]["texts"] == ["75.0% (30)", "25.0% (10)"]
     assert body["table"]["rows"] == [["bad", 0.75, 0.25, 30, 1], ["good", 0.25, 0.75, 10, 3]]
     assert "most frequent is bad: 75.0%" in body["sentence"]
+
+
+def test_the_share_of_a_label_among_several_is_that_of_the_examples_which_have_it() -> None:
+    body = shown(balance_payload(balance("multilabel", train=32, held_out=4)))
+    assert body["series"][0]["texts"] == ["93.8% (30)", "31.2% (10)"]
+    assert body["sentence"].startswith("2 labels on 32 training examples and 4 held out.")
+    assert "on 40 training words" in shown(balance_payload(balance("tokens")))["sentence"]
 
 
 def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
@@ -163,7 +175,7 @@ def test_of_very_many_labels_the_most_frequent_are_drawn_and_the_table_has_all()
     for payload, first in (
         (figure.per_class_payload(classification_report(truth, truth, MANY)), ["label 298", "label 297"]),
         (figure.slices_payload(slices, "accuracy"), ["length: up to 8 words", "label: label 298"]),
-        (balance_payload(classes), ["label 298", "label 297"]),
+        (balance_payload(SimpleNamespace(task="classification", classes=classes)), ["label 298", "label 297"]),
     ):
         body = shown(payload)
         assert {len(trace["x"]) for trace in body["figure"]["data"]} == {40}
