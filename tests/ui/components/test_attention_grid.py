@@ -109,6 +109,15 @@ def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Visit):
     expect(chosen).to_be_focused()
 
 
+def test_the_names_under_the_heads_are_not_cut(visit: Visit):
+    body = attention_body(encoding(SENTENCE), attention(4, 4, SIZE), "named")
+    page = visit(attention=attention_payload(body | {"roles": [["previous", "position", "special", ""]] * 4}))
+    roles = page.locator("#attention .role")
+    expect(roles).to_have_text(["previous token", "position-based", "special tokens"] * 4)
+    assert roles.evaluate_all("all => all.every((role) => role.scrollWidth <= role.clientWidth)")
+    assert roles.evaluate_all("all => all.every((role) => role.scrollHeight <= role.clientHeight)")
+
+
 def test_grid_paints_rows_as_the_attending_tokens_on_a_scale_that_is_stated(visit: Visit):
     page = visit()
     weights = attention(4, 4, SIZE)
