@@ -338,7 +338,7 @@ def test_what_a_layer_of_local_attention_cannot_see_is_left_out(visit: Visit):
     weights[1] = weights[1] * near / (weights[1] * near).sum(-1, keepdims=True)
     body = attention_body(encoding(SENTENCE), weights, "local", windows=[None, 4], note="Layer 2 is local.")
     page = visit(attention=attention_payload(body))
-    expect(page.locator("#attention .foot")).to_contain_text("Layer 2 is local. Grey cells are outside")
+    expect(page.locator("#attention .foot")).to_contain_text("Layer 2 is local. Gray cells are outside")
     opaque = "canvas => [0, 1, 2, 3].map((column) => canvas.getContext('2d').getImageData(column, 0, 1, 1).data[3] > 0)"
     for layer, seen in ((0, [True] * 4), (1, [True, True, True, False])):
         canvas = page.locator(f'#attention .grid canvas[data-layer="{layer}"][data-head="0"]')

@@ -172,7 +172,7 @@ def test_local_attention_is_drawn_and_said(session: AppState) -> None:
     body = lab.ask("attention.attention", shown="weights")
     assert body["windows"] == [None, 4]
     assert "Layer 2 has local attention, window 4: a token attends to 2 tokens on either side." in body["guide"]
-    assert "Grey cells are outside the window." in body["guide"]
+    assert "Gray cells are outside the window." in body["guide"]
     answer = lab.ask("attention.query_key", key=body["key"], layer=1, head=0, row=0, column=6)
     assert "the key is masked, so the weight is 0" in answer["sentence"]
     (grid, _) = lab.ask("compare.attention")["grids"]

@@ -53,7 +53,7 @@ export function attention({ title = '', note = '', number, metrics = null, windo
     ...body, number,
     title: [title, SCORES[shown]].filter(Boolean).join(': '),
     guide: joined(GUIDES[number], note, matched && matchedWords(length, matched),
-      isCut && 'Grey cells are outside the window.'),
+      isCut && 'Gray cells are outside the window.'),
     ...(metrics && { metrics: Object.fromEntries(Object.entries(metrics).map(([name, values]) =>
       [name, { title: METRICS[name][0], says: METRICS[name][1], values }])) }),
     ...(roles && { roles: roles.map((row) => row.map((role) => role && METRICS[role][0])) }),
