@@ -16,6 +16,7 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.interpret import fill_mask, mask_text, masked_loss, trace_text, untrained
 from bertviz_lab.ui.lessons import LESSONS, Choice, Lesson, Place, claims, encoder_claims, training_claims
 from bertviz_lab.ui.lessons.lesson import CASES
@@ -51,6 +52,13 @@ def test_a_lesson_s_claim_is_measured_on_its_own_text_and_holds_on_most_others(s
     assert sum(held) >= 0.8 * len(held)
     assert len(held) >= 3
     assert found.paragraphs[-1].startswith(f"This holds for {sum(held)} of {len(held)} ")
+
+
+def test_samples_have_the_names_that_fine_tune_shows() -> None:
+    steps = [step.text for each in LESSONS for step in (*each.look, *each.proof) if "sample" in step.text]
+    named = [name for text in steps for name in re.findall("“(.+?)”", text) if name != "Fine-tune"]
+    assert set(named) <= {sample.title for sample in TASK_SAMPLES.values()}
+    assert "Named entities" in named
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 8, 11])

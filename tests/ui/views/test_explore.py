@@ -38,6 +38,8 @@ def test_ones_own_runs_and_the_shipped_models_can_be_chosen(session: AppState) -
 def test_a_model_has_facts_and_examples(session: AppState) -> None:
     facts = dict(json.loads(ask(session, "about", model=""))["items"])
     assert (facts["Layers"], facts["Architecture"]) == ("2", "BertForPreTraining")
+    config = session.models.open("").config
+    assert facts["Longest input"] == f"{config.max_position_embeddings:,} tokens"
     make_run(session, status="stopped")
     assert dict(json.loads(ask(session, "about", model=PRETRAINED))["items"])["Trained on"] == "tiny-town"
     gone = json.loads(ask(session, "about", model="<b>no</b>"))

@@ -44,6 +44,7 @@ def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
             ("Heads", f"{config.num_attention_heads} per layer"),
             *([("Attention", "causal")] if config.is_decoder else []),
             ("Vocabulary", f"{tokenizer.vocab_size:,} ({kind}, {'lower-cased' if tokenizer.lowercase else 'cased'})"),
+            ("Longest input", f"{config.max_position_embeddings:,} tokens"),
             ("Parameters", f"{parameters / 1e6:.1f} million" if parameters >= 1e5 else f"{parameters:,}"),
             ("Architecture", checkpoint.architecture),
         ]
