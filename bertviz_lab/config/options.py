@@ -224,7 +224,7 @@ warmup_fraction = partial(
 )
 snapshots = partial(
     reporting,
-    label="Room for snapshots",
+    label="Room for snapshots (MB)",
     help="Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
     by=COMMAND,
 )
@@ -271,7 +271,7 @@ class TrainingConfig:
         0, "Early-stopping patience", "Evaluations without improvement before stopping; 0 is off"
     )
     checkpoint_every: Annotated[float, 0.1, 86_400.0] = reporting(
-        60.0, "Checkpoint every", "Seconds between checkpoints", by=COMMAND
+        60.0, "Checkpoint every (s)", "Seconds between checkpoints", by=COMMAND
     )
     tracker: str = reporting(
         "", "Tracker", "Also log to this tracker, such as tensorboard, by its name in Accelerate", by=COMMAND

@@ -252,7 +252,7 @@ class PretrainConfig(TrainingConfig):
         None, "Steps", "Optimizer steps; if empty, --time-budget decides"
     )
     eval_every: Annotated[float, 0.1, 86_400.0] = reporting(
-        15.0, "Evaluate every", "Seconds between evaluations on the held-out set", by=COMMAND
+        15.0, "Evaluate every (s)", "Seconds between evaluations on the held-out set", by=COMMAND
     )
     probes: bool = reporting(
         True, "Minimal-pair probes", "Test in training whether the model prefers the right sentence of minimal pairs"

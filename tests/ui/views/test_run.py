@@ -137,6 +137,7 @@ def test_settings_are_told_without_the_folders_of_the_machine(tuned: AppState) -
     items = dict(ask(tuned, "settings", run_id=RUN)["items"])
     assert items["Epochs"] == "2"
     assert items["Start from"] == "little"
+    assert "Model size" not in items, "the model to start from has its own"
     assert str(tuned.settings.runs_dir.parent) not in json.dumps(items)
 
 

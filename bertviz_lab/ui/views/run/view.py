@@ -6,13 +6,15 @@ Train shows the same. `results` answers about a fine-tuning from its report and 
 import dataclasses
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
-from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.config.finetune import RANDOM, TASKS
+from bertviz_lab.config.options import options_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
@@ -28,6 +30,7 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import Word, questions
+from bertviz_lab.ui.views.pretrain.run_settings import INHERITED, INHERITED_FROM_TEACHER
 from bertviz_lab.ui.views.publish.view import may_publish, publication_payload
 from bertviz_lab.ui.views.run import results
 from bertviz_lab.ui.views.runs.view import card_score, message_for, model_path, newest, task_name
@@ -37,6 +40,8 @@ _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": Fi
 _UNTOLD = ("corpus", "train", "eval", "test", "out")
 #: Settings with words of the files that a run was trained on, such as the names of columns, or sentences.
 _OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter", "without")
+
+_NEW_MODEL = "Random initialization"  # the group of the settings of a fine-tuning from random weights
 
 #: The charts of the results of a task besides the first, `results.confusion`; other tasks have that alone.
 _CHARTS = {
@@ -63,7 +68,8 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     shipped |= {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
     shipped |= {"charts": (), "saved": True, "mine": False, "deleted_at": None, "gained": False}
     if is_shipped:
-        said = f"There is no run of yours yet: this is how {run_id}, which ships with the lab, was trained."
+        kind = "pretraining" if shipped["pretraining"] else "fine-tuning"
+        said = f"You have no {kind} run yet: this is how {run_id}, which ships with the lab, was trained."
         return shipped | {"said": said}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
@@ -167,7 +173,7 @@ def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
     if run_id in state.models.shipped():
         raise InputError("The recipe of a shipped model is on its model card.")
     config = state.runs.config(run_id)
-    untold = _UNTOLD if state.models.owns(visitor, run_id) else (*_UNTOLD, *_OWNERS)
+    untold = {*_UNTOLD, *_overridden(config), *(() if state.models.owns(visitor, run_id) else _OWNERS)}
     shown = {f.metadata["label"]: getattr(config, f.name) for f in dataclasses.fields(config) if f.name not in untold}
     return facts_payload(
         (label, setting_words(state, value)) for label, value in shown.items() if value not in (None, "", ())
@@ -186,6 +192,15 @@ def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public:
         raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
     model = checkpoints.load_checkpoint(state.models.locate(run_id)[0])
     return publication_payload(push_to_hub(model, repo.strip(), private=not public, dry_run=dry_run))
+
+
+def _overridden(config: RunConfig) -> Iterable[str]:
+    """Return the settings of a new model that the model which a run starts from overrides."""
+    if isinstance(config, FinetuneConfig):
+        is_new = config.model == RANDOM
+        return () if is_new else [f.name for f in options_of(FinetuneConfig) if f.metadata["group"] == _NEW_MODEL]
+    assert isinstance(config, PretrainConfig)
+    return INHERITED if config.init_from else INHERITED_FROM_TEACHER if config.teacher else ()
 
 
 def setting_words(state: AppState, value: Any) -> str:
