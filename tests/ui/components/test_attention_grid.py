@@ -112,6 +112,7 @@ def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Visit):
 def test_the_names_under_the_heads_are_not_cut(visit: Visit):
     body = attention_body(encoding(SENTENCE), attention(4, 4, SIZE), "named")
     page = visit(attention=attention_payload(body | {"roles": [["previous", "position", "special", ""]] * 4}))
+    page.locator("#attention .grid").evaluate("grid => { grid.style.width = '300px' }")  # as wide as beside the text
     roles = page.locator("#attention .role")
     expect(roles).to_have_text(["previous token", "position-based", "special tokens"] * 4)
     assert roles.evaluate_all("all => all.every((role) => role.scrollWidth <= role.clientWidth)")
