@@ -58,6 +58,7 @@ def runs_payload(runs: Sequence[RunView], *, label: Callable[[str], str] = str) 
         "panels": compared_panels(),
         **FURNITURE,
         "settings": differences,
+        "unknown": [run.name for run in runs if not run.settings],
         "comparable": comparable(settings),
     }
     return to_json(body)

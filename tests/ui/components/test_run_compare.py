@@ -56,6 +56,9 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
     expect(best).to_contain_text("80.0%")
     expect(best).to_contain_text("(best)")
     expect(page.get_by_text("their metrics are not comparable")).to_be_hidden()
+    open_alone(page, tmp_path, "comparison", runs_payload([views[0], RunView("", "shipped", {}, rows(0.4))]))
+    expect(page.get_by_text("Held-out metrics; the settings of shipped are not known")).to_be_visible()
+    expect(page.get_by_text("their metrics are not comparable")).to_be_visible()
 
 
 def test_the_first_sentence_says_which_run_is_better_and_since_when(page: Page, tmp_path: Path):

@@ -118,13 +118,14 @@ function comparison(content, { events, server, captionOf }, root) {
 
   /** The settings in which runs differ, then what came of them so far. */
   function drawTable() {
-    const { settings, comparable } = payload;
+    const { settings, unknown, comparable } = payload;
     const lines = [...settings, ...scoreLines(), ['State', runs.map(({ status }) => STATUS[status] ?? status)]];
     rows = [['', ...runs.map(({ name }) => name)], ...lines.map(([name, values]) => [name, ...values])];
     const names = runs.map(({ name, glyph, color: paint }) =>
       h('span', h('span', { style: `color: ${paint}`, 'aria-hidden': 'true' }, `${glyph} `), name));
-    const title = settings.length ? 'Differing settings and held-out metrics' : runs.length > 1
-      ? 'Identical settings, as far as they are known' : 'Held-out metrics';
+    const title = settings.length ? 'Differing settings and held-out metrics'
+      : unknown.length ? `Held-out metrics; the settings of ${unknown.join(', ')} are not known`
+        : runs.length > 1 ? 'Identical settings' : 'Held-out metrics';
     table.replaceChildren(makeTable(['', ...names], lines.map(drawLine), title));
     note.hidden = comparable || runs.length < 2;
   }
