@@ -147,8 +147,10 @@ export function mountExplore(root) {
 
   // ---- what happens
 
+  let isOpening = true; // a first example comes with the model
   const workspace = makeWorkspace('explore', root, ['predictions', 'attention'], () => {
     if (page.input.text_a.trim()) return '';
+    if (isOpening) return 'Loading …';
     return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only together with it.'
       : 'Type a text above.';
   });
@@ -225,6 +227,8 @@ export function mountExplore(root) {
     }
     showMissing();
     await showModel();
+    isOpening = false;
+    workspace.look();
   }
   begin();
 }

@@ -37,7 +37,7 @@ export function mount(panel) {
       h('th', { scope: 'col' }, h('span.hush', 'Actions')))), tbody);
   const names = () => [...tbody.querySelectorAll('.name')];
   const walk = walkWithKeys(tbody, { items: names, onMove: (place) => names()[place].click() });
-  const nothing = h('p.empty', 'No run matches the filter.');
+  const nothing = h('p.empty', { hidden: true }, 'No run matches the filter.');
   const part = panel.part([h('div.fields', filter.node),
     h('div.scroller', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
   page.on('open', show); // which one is chosen
@@ -91,7 +91,7 @@ export function mount(panel) {
       if (tbody.children[at] !== node) tbody.insertBefore(node, tbody.children[at]);
     });
     walk.moveTo(Math.max(0, shown.findIndex(({ id }) => id === page.kept('run.id'))), false);
-    nothing.hidden = shown.length > 0;
+    nothing.hidden = !list.length || shown.length > 0; // the table is asked for, or some match
   }
 
   function makeRow() {
