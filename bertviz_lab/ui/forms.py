@@ -44,7 +44,7 @@ def chosen_source(
     if source in samples:
         return Source(samples[source].title, (f"sample:{source}",))
     if not files:
-        raise InputError(f"Drop a {kind} file into the box, or choose one of the samples.")
+        raise InputError(f"Drop a {kind} file into the box, paste below it, or choose one of the samples.")
     title = files[0].path.name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
     return Source(title, (), *(tuple(file.path for file in sent) for sent in (files, scored)))
 

@@ -204,7 +204,7 @@ def test_reference_runs_are_drawn_behind_a_curve_and_compared_in_a_sentence(visi
     assert drawn.evaluate(script) == [[[0, 100], [9.0, 7.0]], [[100], [8.0]]], "by step, and not far beyond the run"
     expect(page.locator("#loss .legend")).to_contain_text("gray: reference runs of the lab")
     feed("loss", replay_payload(rows, references={"preset": "base", "curves": []}))
-    expect(said).to_contain_text("No reference run of this size: none of base is kept on a text of this length")
+    expect(said).to_contain_text("No reference run to compare with: the lab has none of size base")
     feed("loss", replay_payload(rows))
     expect(said).to_be_empty()
 

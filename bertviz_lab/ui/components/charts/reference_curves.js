@@ -55,8 +55,8 @@ export function referenceTraces(panel, log, references, axis, scaled) {
 /** How the newest held-out loss that can be compared lies to theirs, what is alike, and what is not. */
 export function referenceWords(log, references, size) {
   if (!references) return '';
-  if (!references.length) return `No reference run of this size: none of ${size} is kept on a text of this length, `
-    + 'trained about as long.';
+  if (!references.length) return `No reference run to compare with: the lab has none of size ${size} that `
+    + 'was trained about as long on a text of this length.';
   const lossesAt = (tokens) => references.filter(({ curves: { mlm_loss: [[first]] } }) => first <= tokens)
     .map(({ curves }) => between(curves.mlm_loss, tokens)).filter(Number.isFinite);
   const row = log.evals.findLast(({ mlm_loss: loss, tokens }) => Number.isFinite(loss) && lossesAt(tokens).length);

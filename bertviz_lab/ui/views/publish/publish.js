@@ -10,7 +10,7 @@ export function makePublisher(prefix) {
   const ask = (question, more) => page.ask('publish', question, { model, ...more }, `${prefix} ${question}`);
   const said = h('p.said.small', { role: 'status', id: id('message') });
   const form = makeField('select', 'Form', 'html', () => {}, { id: id('form'),
-    options: [['html', 'one HTML file, which opens from a disk'], ['zip', 'a folder for a web server (zip)']] });
+    options: [['html', 'one HTML file that opens from disk'], ['zip', 'a folder for a web server (zip)']] });
   const snapshots = makeField('number', 'Snapshots of its training dynamics', 0, unsure,
     { id: id('snapshots'), min: 0, max: 50 });
   const write = h('button.action', { id: id('write'), onclick: download }, 'Publish as a web page');
@@ -22,7 +22,7 @@ export function makePublisher(prefix) {
   const list = h('button.plain', { id: id('list'), onclick: () => toHub(list, true) }, 'Show what would be sent');
   const push = h('button.action', { id: id('send'), disabled: true, onclick: () => toHub(push, false) }, 'Send to hub');
   const files = makeDrawing('facts', 'Files that are sent', { id: id('files') });
-  const hub = h('details.fold', { hidden: true, id: id('hub') }, h('summary', 'Send to the Hugging Face hub'),
+  const hub = h('details.fold', { hidden: true, id: id('hub') }, h('summary', 'Send the page to the Hugging Face hub'),
     h('div.fields', repo.node, kind.node, open.node), files.host, h('div.line', list, push));
   const content = () => ({ snapshots: snapshots.value });
   let model = null;
