@@ -233,7 +233,7 @@ def test_a_verdict_names_what_is_not_above_its_baseline_and_what_to_do(visit: Vi
     verdict = page.locator("#loss .state")
     expect(verdict).to_contain_text("Better than guessing: MLM accuracy since step 50.")
     expect(verdict).to_contain_text(
-        "NSP accuracy is not above its majority-class baseline: train longer, on more text, or start from"
+        "NSP accuracy is not clearly above its majority-class baseline: train longer, on more text, or start from"
     )
 
 

@@ -106,7 +106,7 @@ function verdictWords(run) {
   const advice = ACTIVE.includes(status) ? '' : ': train longer, on more text, or start from a trained model such as '
     + 'wiki-mini';
   return [better.length && `Better than guessing: ${better.join(', ')}.`,
-    low.length && `${low.map(({ label, name }) => `${label} is not above its ${name}`).join(', ')}${advice}.`]
+    low.length && `${low.map(({ label, name }) => `${label} is not clearly above its ${name}`).join(', ')}${advice}.`]
     .filter(Boolean).join(' ');
 }
 
