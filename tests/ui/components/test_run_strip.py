@@ -113,6 +113,15 @@ def test_the_line_goes_on_after_a_lost_answer(served: tuple[str, Desk], page: Pa
     page_log.clear()  # the browser notes the failed request
 
 
+def test_a_run_at_work_says_that_its_model_can_be_used_and_not_where_it_lies(
+    served: tuple[str, Desk], page: Page
+) -> None:
+    address, desk = served
+    desk.runs["toy"] = {"saved": "1", "path": f"/runs/toy/checkpoints/{'0' * 200}"}
+    page.goto(address)
+    expect(page.locator("#strip .place")).to_have_text("Its model can be chosen in Explore")
+
+
 def test_a_line_that_was_hidden_stays_hidden_while_its_run_is_followed(served: tuple[str, Desk], page: Page) -> None:
     address, desk = served
     page.goto(address)

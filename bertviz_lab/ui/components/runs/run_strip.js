@@ -35,7 +35,7 @@ export default function runStrip(root) {
   root.hidden = true;
 
   function makeLine(id) {
-    const [name, words, place, fill] = elements('b.name', 'span.words', 'span.place.quiet.small.cut', 'span.fill');
+    const [name, words, place, fill] = elements('b.name', 'span.words', 'span.place.quiet.small', 'span.fill');
     const showCurves = () => page.open({ space: 'runs', settings: { 'run.id': id }, show: 'run' });
     const hide = () => {
       line.isClosed = true;
@@ -55,9 +55,7 @@ export default function runStrip(root) {
       node.lang = active ? '' : LANGUAGE;
       name.textContent = active ? now.name : '';
       words.textContent = active ? stateWords(now) : endWords(now);
-      place.textContent = !active ? '' : now.path ? `Model: ${now.path}`
-        : now.saved ? 'Its model can be chosen in Explore' : '';
-      place.title = place.textContent && now.path;
+      place.textContent = active && now.saved ? 'Its model can be chosen in Explore' : '';
       fill.style.width = `${100 * (now.status === 'finished' ? 1 : shareDone(now))}%`;
       if (active) notices.expect(id);
       else if (now.status !== before.status || notices.expected.includes(id)) {
