@@ -193,7 +193,7 @@ def _warnings_about(
     elif report.documents == 1:
         yield (
             "The text is one document, so there is no other one to draw a random next sentence from: the lab trains "
-            "MLM only; blank lines between articles, or several files, would give it more documents."
+            "MLM only; three blank lines between articles, or several files, would give it more documents."
         )
     elif report.pairs == 0:
         yield "Every document is a single sentence, so no sentence has a next one: the lab trains MLM only."

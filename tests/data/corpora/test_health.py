@@ -140,6 +140,14 @@ def test_what_does_not_suit_training_is_pointed_out(documents, seq_len, nsp_poss
     assert all(warned(report, warning) for warning in warnings)
 
 
+@pytest.mark.parametrize("between", ["\n", "\n\n", "\n\n\n"], ids=["lines", "blank lines", "two blank lines"])
+def test_the_advice_on_a_single_document_gives_more_of_them(tmp_path, between):
+    articles = [between.join(document.sentences) for document in prose(2, 30)]
+    report = examine_files([written(tmp_path, "joined.txt", "\n\n\n\n".join(articles))])
+    assert report.documents == 2
+    assert warned(report_on(prose(1, 60)), "three blank lines between articles")
+
+
 @pytest.mark.parametrize(
     ("content", "warning"),
     [

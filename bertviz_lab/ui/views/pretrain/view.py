@@ -27,7 +27,7 @@ _FORECAST = (
 ).split()
 #: At about so many tokens the NSP accuracy of wiki-tiny and wiki-mini left its majority-class baseline.
 _TOKENS_OF_NSP = 20_000_000
-_OWN_TEXT = "A blank line ends a document; the more text, the better."
+_OWN_TEXT = "Separate documents by three blank lines; the more text, the better."
 
 
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
