@@ -182,9 +182,9 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
             if labels and data.task == "multilabel":
                 yield Doubt(f"{quoted(labels[0])} is no label: check that --label names labels.", _LABEL)
             elif labels:
-                tasks = "multilabel to read it so"
-                tasks += ", or regression to read decimals" if are_comma_decimals(counts.keys()) else ""
-                yield Doubt(f"{quoted(labels[0])} may be {what}: give --task {tasks}.", ("task",))
+                tasks = "multilabel if so"
+                tasks += ", or to regression to read decimals" if are_comma_decimals(counts.keys()) else ""
+                yield Doubt(f"{quoted(labels[0])} may be {what}: set --task to {tasks}.", ("task",))
         if counts and all(map(_POINTS.fullmatch, counts)):
             read = f"The points or percentages ({quoted(min(counts))}) were read as classes"
             yield Doubt(f"{read}: name another label with --label, or write numbers for --task regression.", _LABEL)

@@ -288,7 +288,7 @@ def test_decimals_with_a_comma_are_numbers_and_next_to_whole_ones_doubted(tmp_pa
     data = read_task(written(tmp_path, "a.csv", f"avis;note\n{rows}"))
     assert (data.task, data.examples[13].label) == ("regression", 3.3)
     path = written(tmp_path, "b.csv", f"avis;note\n{rows}".replace(",0\n", "\n"))  # as spreadsheets write 3,0
-    assert "or regression to read decimals" in Reading.of(read_task(path)).doubts[0].sentence
+    assert "or to regression to read decimals" in Reading.of(read_task(path)).doubts[0].sentence
     data = read_task(path, "regression")
     assert [data.examples[n].label for n in (10, 13)] == [0.0, 3.3]
     pairs = f"text1;text2;score\n{rows}".replace(",0\n", "\n").replace("the text", "the text; another one")
@@ -836,7 +836,7 @@ def test_a_list_written_in_a_cell_is_read_as_its_labels(cell, tmp_path):
 
 def test_a_list_of_bare_words_in_a_cell_is_doubted(tmp_path):
     rows = [[f"the text {n}", ("[bad]", "[good]")[n % 2]] for n in range(12)]
-    with pytest.raises(InputError, match=r"give --task multilabel to read it so.*--task classification to confirm"):
+    with pytest.raises(InputError, match=r"set --task to multilabel if so.*--task classification to confirm"):
         Reading.of(read_task(records(tmp_path, rows))).require_sure()
     Reading.of(read_task(records(tmp_path, rows), "classification")).require_sure()
 

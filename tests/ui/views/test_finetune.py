@@ -124,6 +124,7 @@ def test_a_reading_that_is_not_sure_is_confirmed_before_a_run(session: AppState,
     assert (question["option"], question["choices"][0]) == ("text_a", ["date", "Yes: date"])
     assert '"Text column"' in question["sentence"]
     assert "--" not in question["sentence"]
+    assert "--" not in json.loads(check(session, OWN, files, [], VALUES)["facts"])["note"]
     with pytest.raises(InputError, match="Confirm how the file is read"):
         view.start(session, NOBODY, OWN, files, [], VALUES)
     assert check(session, OWN, files, [], VALUES | {"text_a": "date"})["confirm"] == []

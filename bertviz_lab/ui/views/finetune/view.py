@@ -212,7 +212,8 @@ def _numbers(report: Any) -> str:
     }
     items += [(what, f"{count:,}") for what, count in faults.items() if count]
     # The table above has the first examples.
-    return facts_payload(items, note="\n".join(note for note in report.notes if not note.startswith("Example: ")))
+    notes = (in_page_words(FinetuneConfig, note) for note in report.notes if not note.startswith("Example: "))
+    return facts_payload(items, note="\n".join(notes))
 
 
 QUESTIONS = questions(form, starts, advise, slow=[check, start])
