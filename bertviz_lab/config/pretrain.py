@@ -65,7 +65,7 @@ class PretrainConfig(TrainingConfig):
         examples=("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h"),
     )
     init_from: str = main(
-        "", "Start from", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
+        "", "Start from", "Continue pretraining this model, with its tokenizer, instead of training from scratch"
     )
     add_vocabulary: str = main(
         "",

@@ -94,7 +94,7 @@ def _setting_text(config: Mapping[str, Any], name: str) -> str:
     if isinstance(value, (tuple, list)):
         return ", ".join(str(entry).removeprefix("sample:").replace("\\", "/").split("/")[-1] for entry in value)
     if name == "init_from" and not value:
-        return "random weights"
+        return "scratch"
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

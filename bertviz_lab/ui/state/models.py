@@ -97,7 +97,7 @@ class Models:
         choices = self.choices(visitor)
         shipped = [choice for choice in choices if not self.is_run(choice[0])]
         trained = [choice for choice in choices if self.is_run(choice[0]) and self._trained(choice[0])]
-        return [(RANDOM, "random weights"), *shipped, *trained]
+        return [(RANDOM, "no model (train from scratch)"), *shipped, *trained]
 
     def start_folder(self, name: str) -> Path:
         """Return the folder of a model to start from, never a typed folder or hub id. Raises `InputError`."""
