@@ -162,6 +162,8 @@ def test_a_model_that_is_not_there_is_told_in_a_sentence(page: Page, served: Ser
     page.locator("#model-typed").fill("nobody/no-such-model")
     page.locator("#model-typed").press("Enter")
     expect(page.locator("#model-facts")).to_contain_text("nobody/no-such-model")
+    expect(page.locator("#predictions-body .complaint:visible")).to_have_count(1)
+    expect(page.locator("#fill-bars")).to_be_hidden()  # its predictions are those of the model before
     page.locator("#model-picker").select_option("tiny-town")
     expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
     expect(first_candidate(page)).to_contain_text("blue")

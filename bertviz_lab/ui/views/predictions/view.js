@@ -22,21 +22,24 @@ export function mount(panel) {
 
   const lacking = h('p.quiet', { hidden: true });
   panel.part([lacking, labels.host, passage.host], async () => {
-    const { task: architecture, note } = await heads();
+    const { task: architecture, note } = await heads().catch((error) => {
+      for (const node of [lacking, labels.host, passage.host]) node.hidden = true; // they are about another model
+      throw error;
+    });
     setText(lacking, note);
     labels.host.hidden = architecture !== 'BertForSequenceClassification';
     passage.host.hidden = !architecture || !labels.host.hidden;
     if (architecture) await panel.show(labels.host.hidden ? passage : labels, 'task');
   });
   const mlm = panel.part([bars.host, knobs], async () => {
-    const able = (await heads()).mlm;
+    const able = (await headsIfAny()).mlm;
     const appearing = folds.filter(({ node }) => able && node.hidden);
     for (const node of [bars.host, knobs, ...folds.map((fold) => fold.node)]) node.hidden = !able;
     appearing.forEach((fold) => fold.redraw());
     if (able) await panel.show(bars, 'mlm', settings.values);
   });
   panel.part([verdict.host, nspHint], async () => {
-    const able = (await heads()).nsp;
+    const able = (await headsIfAny()).nsp;
     const pair = able && page.input.text_b.trim() !== '';
     verdict.host.hidden = !pair;
     nspHint.hidden = !able || pair;
@@ -73,4 +76,7 @@ export function mount(panel) {
       throw error;
     });
   }
+
+  /** The same, and nothing of a model that cannot be opened: the first part says why. */
+  const headsIfAny = () => heads().catch(() => ({}));
 }
