@@ -1,6 +1,7 @@
 """The chart under real mouse and keyboard, drawings as pages of their own, and what modules may not do."""
 
 import csv
+import itertools
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.charts import bars_payload
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import figure, message_payload
 from bertviz_lab.figures.training.finetuning import confusion_payload
 from bertviz_lab.metrics.classification import classification_report
@@ -220,6 +221,17 @@ def test_a_tall_chart_scrolls_on_the_page_and_is_saved_entire(visit: Visit):
     assert plot.evaluate("node => node.scrollHeight > node.clientHeight + 500")
     root = ElementTree.fromstring(saved(page, "chart", "svg").decode())
     assert float(root.attrib["height"]) >= plot.evaluate("node => node.scrollHeight")
+
+
+def test_the_names_of_many_columns_lie_apart_and_the_matrix_scrolls(visit: Visit):
+    names = [f"label {number}" for number in range(40)]
+    page = visit(width=400, chart=matrix_payload(np.eye(40), names, names, title="Wide"))
+    expect(page.locator("#chart .xtick")).to_have_count(40)
+    lefts = page.locator("#chart .xtick").evaluate_all("all => all.map((tick) => tick.getBoundingClientRect().left)")
+    widths = page.locator("#chart .xtick").evaluate_all("all => all.map((tick) => tick.getBoundingClientRect().width)")
+    lefts.sort()
+    assert min(right - left for left, right in itertools.pairwise(lefts)) >= max(widths) - 1
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 MODULES = {name: text for name, text in assets.files().items() if name.endswith(".js") and "vendor" not in name}

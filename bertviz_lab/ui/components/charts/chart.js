@@ -113,7 +113,8 @@ export function makeDataTable(read) {
   return { node, fill };
 }
 
-/** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}.
+/** A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, csv, picks, keys, caption}, at
+ * least `width` pixels wide.
  * `onPick(pick)` is called for clicks on cells of a heat map or points that can be picked. `knobs` are next to the
  * title; `savePage` and `captionOf` are those of `saveDrawing`. `keys` is a legend, [[name, colour], ...];
  * `caption` is the title of saved pictures. */
@@ -136,6 +137,7 @@ export function makeChart(host, { onPick = () => {}, knobs = [], savePage, capti
   function show(body) {
     payload = body;
     frame.caption(body);
+    picture.style.minWidth = `${body.width ?? 0}px`;
     legend.replaceChildren(...(body.keys ?? [])
       .map(([name, paint]) => h('span.key', h('i', { style: `background: ${paint}` }), h('span', `${name} `, h('b')))));
     legend.hidden = !body.keys?.length;

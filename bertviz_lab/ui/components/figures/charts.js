@@ -12,6 +12,7 @@ const SHADES = ['var(--lab-shade-a)', 'var(--lab-shade-b)'];
 const LONGEST_NAME = 34; // characters of a name on an axis; the tooltip has all
 const LINE = 30; // characters of a line of a row's name, which has two: a phone has room for the row as well
 const [ROW, TWO_LINES, HEAD] = [26, 32, 30]; // pixels
+const [COLUMN, LETTER] = [18, 7]; // pixels that a column needs, whose name is upright, and a letter
 const MOST_LABELS = 40; // a person cannot read more, and a browser is slow to draw them
 const LINES = new RegExp(`\\S.{0,${LINE - 1}}(?:(?=\\s|$)|(?<=\\p{L}-)(?=\\p{L}))|\\S{${LINE}}`, 'gu');
 
@@ -90,7 +91,9 @@ export function matrix({ values, rows, columns, row_name: rowName = '', column_n
   const [down, across] = picks;
   const end = `${written(most)} ${scale}`;
   const low = shades.flat().some((value) => value < 0) ? [[`−${end}`, SHADES[1]]] : [];
+  const longest = Math.max(...rows.flatMap(linesOf).map(size));
   const body = { kind: 'matrix', picks: down.map((row) => across.map((column) => ({ row, column }))),
+    width: axis ? 0 : COLUMN * columns.length + LETTER * longest,
     ...(scale && { keys: [...low, ['0', PAGE], [end, SHADES[0]]] }) };
   return chart(captions, body, [rowName, ...columns], rows.map((name, at) => [name, ...entries[at]]), figure);
 }
