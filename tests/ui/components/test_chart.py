@@ -232,6 +232,9 @@ def test_the_names_of_many_columns_lie_apart_and_the_matrix_scrolls(visit: Visit
     lefts.sort()
     assert min(right - left for left, right in itertools.pairwise(lefts)) >= max(widths) - 1
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#chart .plot").focus()
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: page.locator("#chart .plot").evaluate("node => node.scrollLeft") > 0)
 
 
 MODULES = {name: text for name, text in assets.files().items() if name.endswith(".js") and "vendor" not in name}

@@ -120,7 +120,12 @@ export function makeDataTable(read) {
  * `caption` is the title of saved pictures. */
 export function makeChart(host, { onPick = () => {}, knobs = [], savePage, captionOf } = {}) {
   const [picture, legend] = elements('div', 'div.keys');
-  const scroller = h('div.plot', picture); // a hundred labels scroll
+  const scroller = h('div.plot', picture); // a hundred labels scroll, with the arrow keys too
+  new ResizeObserver(() => {
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = scroller;
+    if (scrollWidth > clientWidth || scrollHeight > clientHeight) scroller.tabIndex = 0;
+    else scroller.removeAttribute('tabindex');
+  }).observe(picture);
   const numbers = makeDataTable(readTable);
   const plot = makePlot(picture, { plotly_click({ points: [{ pointNumber }] }) {
     const [row, column = 0] = [pointNumber].flat(); // of a heat map it is [row, column]
