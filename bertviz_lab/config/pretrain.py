@@ -202,7 +202,6 @@ class PretrainConfig(TrainingConfig):
         True,
         "Word vectors",
         "Start the word embeddings as word vectors counted in the text: tokens with the same neighbors are alike",
-        by=COMMAND,
     )
     compile: bool = optimization(
         False, "Compile", "Use torch.compile: a minute before the first steps, then faster ones on a GPU", by=COMMAND

@@ -20,13 +20,15 @@ DISTIL = "distil"
 
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
-#: Settings that a model to start from decides, or that apply to random weights only.
+#: What only a run from random weights does.
+OF_RANDOM_WEIGHTS = {"causal_share": 0.0, "shallow_share": 0.0, "word_vectors": False}
+#: What a model to start from decides.
 INHERITED = (
     *("preset", "family", "layers", "heads", "vocab_size", "algorithm", "lowercase", "share_layers"),
-    *("causal_share", "shallow_share"),
+    *OF_RANDOM_WEIGHTS,
 )
 #: Of these, what a teacher decides: the student has a size of its own.
-INHERITED_FROM_TEACHER = ("vocab_size", "algorithm", "lowercase", "causal_share", "shallow_share")
+INHERITED_FROM_TEACHER = ("vocab_size", "algorithm", "lowercase", *OF_RANDOM_WEIGHTS)
 
 
 def recommended(source: str, size: int = 0) -> dict[str, Any]:
@@ -68,7 +70,7 @@ def config_from(session: AppState, text: forms.Source, values: Mapping[str, Any]
         inherited = INHERITED_FROM_TEACHER if distils else INHERITED
         options = {name: value for name, value in options.items() if name not in inherited}
         folder = str(session.models.start_folder(chosen))
-        options |= {"causal_share": 0.0, "shallow_share": 0.0, "teacher" if distils else "init_from": folder}
+        options |= {**OF_RANDOM_WEIGHTS, "teacher" if distils else "init_from": folder}
     corpus = text.samples or tuple(path.name for path in text.files)
     config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
     if start and config.seq_len > start.config.max_position_embeddings:

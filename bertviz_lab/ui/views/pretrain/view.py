@@ -73,7 +73,7 @@ def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: W
         "values": {name: settings[name] for name in run_settings.BY_RECIPE},
         "longest": longest,
         "disabled": {
-            name: "Not with this model." if name in ("causal_share", "shallow_share") else f"{owner} brings its own."
+            name: "Not with this model." if name in run_settings.OF_RANDOM_WEIGHTS else f"{owner} brings its own."
             for name in inherited
         },
     }
