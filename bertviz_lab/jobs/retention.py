@@ -14,6 +14,7 @@ from pathlib import Path
 from bertviz_lab.config.limits import DAY, Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.runs import Runs
+from bertviz_lab.jobs.scheduler import Visitor, groups_of
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 
 _NOTICE = 365 * DAY  # what is kept for longer has no date worth telling
@@ -52,13 +53,11 @@ def delete_expired(runs: Runs, limits: Limits, now: float | None = None) -> tupl
 
 def _next_to_go(runs: Runs, ended: Sequence[str], sizes: Mapping[str, int]) -> str:
     """Return the first run in `ended` of the browser that takes the most room at the address that takes the most."""
-    taken: Counter[tuple[str, ...]] = Counter()
+    taken: Counter[Visitor] = Counter()
     for run_id, size in sizes.items():
-        visitor = runs.visitor(run_id)
-        taken[visitor[:1]] += size
-        taken[visitor] += size
-    shares = {run_id: (taken[runs.visitor(run_id)[:1]], taken[runs.visitor(run_id)]) for run_id in ended}
-    return max(ended, key=shares.__getitem__)
+        for group in groups_of(runs.visitor(run_id)):
+            taken[group] += size
+    return max(ended, key=lambda run_id: [taken[group] for group in groups_of(runs.visitor(run_id))])
 
 
 def bytes_below(folder: Path) -> int:

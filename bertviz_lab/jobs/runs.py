@@ -23,7 +23,7 @@ from bertviz_lab.config import RunConfig
 from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
-from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, plan_starts
+from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, groups_of, plan_starts
 from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive, start_process
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
@@ -269,7 +269,7 @@ class Runs:
             elif state.status in ACTIVE:
                 active.append(visitor)
             elif state.seconds:  # it has trained
-                for group in (visitor[:1], visitor):
+                for group in groups_of(visitor):
                     served[group] = max(state.updated, served.get(group, 0.0))
         order = fair_order(waiting, active, served)
         left = [self._left(run_id) for run_id in there if self._is_running(run_id)]

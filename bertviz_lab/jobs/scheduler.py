@@ -9,6 +9,7 @@ addresses, however many each of them sends.
 """
 
 import heapq
+import itertools
 import threading
 import time
 from collections import Counter
@@ -22,6 +23,11 @@ Visitor = tuple[str, ...]
 _EMA_DECAY = 0.7  # of the expected seconds of a job, with each measurement
 _TOO_MANY_OF_ONE = "Too many of your questions were waiting; newer ones have taken this one's place."
 _TOO_MANY_IN_ALL = "This server is busy with the questions of others; try again in a moment."
+
+
+def groups_of(visitor: Visitor) -> list[Visitor]:
+    """Return the groups that a visitor is in: everybody at the address, then those of the same browser, too."""
+    return [visitor[:level] for level in range(1, len(visitor) + 1)]
 
 
 def fair_order(waiting: Iterable["Job"], active: Sequence[Visitor], served: Mapping[Visitor, float]) -> list["Job"]:
@@ -125,7 +131,7 @@ class Scheduler:
         self._active: list[Job] = []
         self._served: dict[str, dict[Visitor, float]] = {kind: {} for kind in kinds}  # while they have jobs waiting
         self._seconds: dict[str, float] = {}  # by the name of a job, what it takes
-        self._ticks = 0.0  # orders arrivals and ends
+        self._tick = itertools.count(1).__next__  # orders arrivals and ends
         self._lock = threading.RLock()
 
     def submit(self, visitor: Visitor, name: str, kind: str) -> Job:
@@ -164,16 +170,10 @@ class Scheduler:
                 if not job.cancelled:
                     average = self._seconds.get(job.name, taken)
                     self._seconds[job.name] = _EMA_DECAY * average + (1 - _EMA_DECAY) * taken
-                tick = self._tick()
-                self._served[job.kind] |= {job.visitor[:level]: tick for level in range(1, len(job.visitor) + 1)}
+                self._served[job.kind] |= dict.fromkeys(groups_of(job.visitor), self._tick())
             for kind, served in self._served.items():
-                groups = {
-                    other.visitor[:level]
-                    for other in self._waiting
-                    if other.kind == kind
-                    for level in range(1, len(other.visitor) + 1)
-                }
-                self._served[kind] = {group: tick for group, tick in served.items() if group in groups}
+                waiting = {group for other in self._waiting if other.kind == kind for group in groups_of(other.visitor)}
+                self._served[kind] = {group: tick for group, tick in served.items() if group in waiting}
             self._begin_next()
 
     def start_of(self, job: Job) -> Start | None:
@@ -220,10 +220,6 @@ class Scheduler:
             return spent * (1 - job.share) / job.share
         expected = self._expected(job)
         return expected - spent if spent < expected else spent  # longer than usual: as long again
-
-    def _tick(self) -> float:
-        self._ticks += 1
-        return self._ticks
 
 
 def _wake(job: Job) -> None:
