@@ -28,6 +28,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.growth import ProgressiveStacking, extend_positions
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 from bertviz_lab.training.loop.loop import Progress
@@ -149,8 +150,9 @@ def train(variant: Variant, text: Text, seed: int, setting: dict[str, Any]) -> T
             hardware,
             CheckpointManager(Path(folder) / "checkpoints", 1),
             SnapshotWriter(Path(folder) / "snapshots", 0),
+            ProgressiveStacking(model, shallow_share(config), lambda: done, is_new=position is None),
+            EarlyStopping("mlm_loss"),
             distillation=Distillation(teacher.model, config.distillation, config.temperature) if teacher else None,
-            stacking=ProgressiveStacking(model, shallow_share(config), lambda: done, is_new=position is None),
         )
         clock = Clock(ReferenceStep(precision), **so_far)
         while done < 1.0:

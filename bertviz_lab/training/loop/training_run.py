@@ -122,9 +122,10 @@ class TrainingRun(Generic[ConfigT]):
         write_config(self.folder, self.config)
 
     def change_settings(self, **settings: Any) -> None:
-        """Replace settings of the run, and in its folder."""
+        """Replace settings of the run, and in its folder, where the main process writes them."""
         self.config = replace(self.config, **settings)
-        write_config(self.folder, self.config)
+        if self.accelerator.is_main_process:
+            write_config(self.folder, self.config)
 
     def share(self) -> None:
         """Give all processes the settings and the checkpoint that the main one has found."""
@@ -136,9 +137,7 @@ class TrainingRun(Generic[ConfigT]):
         self.hardware = choose_hardware(
             self.state.get("precision", self.config.precision), self.config.threads, self.accelerator
         )
-        self.config = replace(self.config, precision=self.hardware.precision)
-        if self.hardware.is_main:
-            write_config(self.folder, self.config)
+        self.change_settings(precision=self.hardware.precision)
 
     def started(self, **facts: Any) -> RunStarted:
         """Return the event of the start, with further `facts` about the run."""

@@ -47,10 +47,10 @@ class PretrainingTask:
     hardware: Hardware
     checkpoints: CheckpointManager
     snapshots: SnapshotWriter
+    stacking: ProgressiveStacking  # layers that join while it trains
+    early_stopping: EarlyStopping  # by the quick evaluations, once the model is trained as it will stay
     probe_scorer: ProbeScorer | None = None  # about what the model can do already
     distillation: Distillation | None = None  # from a teacher
-    stacking: ProgressiveStacking | None = None  # layers that join while it trains
-    early_stopping: EarlyStopping | None = None  # by the quick evaluations, once the model is trained as it will stay
     passages: Sequence[str] = ()  # of which a final evaluation tells the bits per character
     start_length: int = 0  # trained length of the model that the run continues from
 
@@ -77,8 +77,7 @@ class PretrainingTask:
 
     def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """Return the sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
-        if self.stacking is not None:
-            self.stacking.update()
+        self.stacking.update()
         batch = batch.to(self.hardware.device)
         if isinstance(self.model, GeneratorAndDiscriminator):
             return replaced_token_step(model, batch, measure)
@@ -118,18 +117,17 @@ class PretrainingTask:
         Early stopping keeps the best of the former.
         """
         scores = self._scores(model, final)
-        if self.early_stopping is not None and not final and self.is_settled:
+        if self.early_stopping.patience and not final and self.is_settled:
             self.early_stopping.update(scores, self.progress.step, self.kept_model)
         return scores
 
     @property
     def is_settled(self) -> bool:
         """Whether the causal-LM warm-up is over and all layers train: before that, losses fall and rise by plan."""
-        return not self.curriculum.is_causal and not (self.stacking and self.stacking.is_growing)
+        return not self.curriculum.is_causal and not self.stacking.is_growing
 
     def keep_best(self, model: nn.Module) -> tuple[int, dict[str, float]]:
         """Give the model the best weights that early stopping has seen, and return their step and their scores."""
-        assert self.early_stopping is not None
         if self.progress.step != self.early_stopping.last_step or not self.early_stopping.scores:
             self.early_stopping.update(self._scores(model, final=False), self.progress.step, self.kept_model)
         load_state(self.kept_model, self.early_stopping.weights)
@@ -152,7 +150,7 @@ class PretrainingTask:
                 (fresh / GENERATOR).mkdir()
                 write_checkpoint(generator, fresh / GENERATOR)
             of_task: dict[str, Any] = {"position": asdict(self.curriculum.position)}
-            if self.early_stopping is not None:
+            if self.early_stopping.patience:
                 of_task["best"] = self.early_stopping.save(fresh)
             save_training_state(fresh, progress, tensors, self.hardware, **of_task)
 
@@ -182,4 +180,4 @@ class PretrainingTask:
         return ProbesDone(progress.step, progress.seconds, progress.tokens, self.probe_scorer.probes.name, right)
 
     def should_stop_early(self) -> bool:
-        return self.early_stopping is not None and self.early_stopping.should_stop
+        return self.early_stopping.should_stop

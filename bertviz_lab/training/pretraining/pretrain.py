@@ -205,11 +205,9 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         self.curriculum = Curriculum(*parts, in_process=self.hardware.device.type == "cuda")
         # A discriminator predicts which tokens were replaced, which no probe measures.
         probes = probes_for(config.corpus, self.tokenizer) if config.probes and self.objective != "rtd" else None
-        stopping = None  # what keeps the best weights
-        if config.patience:
-            stopping = EarlyStopping("rtd_loss" if self.objective == "rtd" else "mlm_loss", config.patience)
-            if self.saved and "best" in self.state:
-                stopping.restore(self.saved.path, self.state["best"])
+        stopping = EarlyStopping("rtd_loss" if self.objective == "rtd" else "mlm_loss", config.patience)
+        if self.saved and "best" in self.state:
+            stopping.restore(self.saved.path, self.state["best"])
         self.task = PretrainingTask(
             self.raw_model,
             self.shape,
@@ -221,10 +219,10 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             self.hardware,
             self.checkpoints,
             SnapshotWriter(self.folder / "snapshots", config.snapshot_room * 1_000_000),
+            self.stacking,
+            stopping,
             ProbeScorer(probes, self.tokenizer, self.shape.max_position_embeddings) if probes else None,
             self.distillation,
-            self.stacking,
-            early_stopping=stopping,
             passages=self.passages,
             start_length=(self.start.trained_length or 0) if self.start else 0,
         )
@@ -262,7 +260,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
                         losses.append((event.step, scores.get("mlm_loss", math.nan)))
                 if isinstance(event, RunFinished):
                     said = [self.stacking.note, stopped_learning(losses, "held-out MLM loss")]
-                    if self.task.early_stopping and event.reason == "finished":
+                    if self.config.patience and event.reason == "finished":
                         best, scores = self.task.keep_best(self.model)
                         said = [self.stacking.note, self._best_note(best)]
                     self._finish(self.task.checkpoint(), event.reason, scores)
@@ -273,7 +271,6 @@ class _Pretraining(TrainingRun[PretrainConfig]):
     def _best_note(self, step: int) -> str:
         """Return which weights early stopping has kept, and why the run is over."""
         stopping = self.task.early_stopping
-        assert stopping is not None
         loss = f"held-out {NAMES[stopping.metric]} {stopping.scores[stopping.metric]:.3f}"
         if not stopping.should_stop:
             return f"The model is the best one of the run, that of step {step:,} ({loss})."
