@@ -53,9 +53,7 @@ def _export(graph: BrowserGraph | CausesGraph, path: Path) -> None:
 
     graph.eval()
     inputs, shapes = graph.inputs(_TRIED_TOKENS)
-    with torch.no_grad():
-        names = list(graph(*inputs.values()))
-    save_program(graph, inputs, names, shapes, path)
+    save_program(graph, inputs, shapes, path)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # for any processor
     options.optimized_model_filepath = str(path)

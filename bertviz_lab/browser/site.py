@@ -28,7 +28,7 @@ from bertviz_lab.browser.recorded import recorded_corpus, recorded_dynamics, rec
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.corpora.tuned_lens import TunedLens
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
-from bertviz_lab.training.checkpoints.checkpoint import model_name
+from bertviz_lab.training.checkpoints.checkpoint import model_name, parameter_count
 from bertviz_lab.ui.components.standalone import DRAWINGS, PLOTLY, source, standalone_page, with_imports
 from bertviz_lab.ui.server import assets
 from bertviz_lab.ui.settings import Settings
@@ -199,7 +199,7 @@ def export_model(
     Raises `InputError` for one that is not there or too large.
     """
     checkpoint = replace(state.models.open(model), name=name)
-    size = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
+    size = 4 * parameter_count(checkpoint.model)
     if size > _MOST_BYTES:
         raise InputError(
             f"{checkpoint.name} has {size / 2e6:,.0f} MB of weights in 16 bits, and a page takes up to about "

@@ -28,10 +28,10 @@ from torch import Tensor, nn
 from bertviz_lab.data.probes import PROBES
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, disk_error
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count, write_checkpoint
 
 FOLDER = "onnx"
-_OUTPUTS = ("prediction_logits", "seq_relationship_logits", "start_logits", "end_logits", "logits", "last_hidden_state")
+_OUTPUTS = ("prediction_logits", "seq_relationship_logits", "start_logits", "end_logits", "logits")
 _MOST_DIFFERENCE = 1e-3  # between outputs, which are sums of a thousand products in 32 bits
 _TEXTS, _LATENCY_TOKENS, _REPEATS = 64, 64, 15
 
@@ -62,15 +62,16 @@ class OnnxReport:
 
 
 class _Graph(nn.Module):
-    """The model with its inputs by position and its outputs as a tuple."""
+    """The model with its inputs by position and its outputs by name: of its heads, or without any the hidden states."""
 
-    def __init__(self, model: nn.Module, outputs: Sequence[str]) -> None:
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self.model, self.outputs = model, outputs
+        self.model = model
 
-    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, *inputs: Tensor) -> dict[str, Tensor]:
         out = self.model(*inputs)
-        return tuple(getattr(out, name) for name in self.outputs)
+        outputs = {name: getattr(out, name) for name in _OUTPUTS if getattr(out, name, None) is not None}
+        return outputs or {"last_hidden_state": out.last_hidden_state}
 
 
 def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
@@ -86,7 +87,10 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
     place.mkdir(parents=True, exist_ok=True)
     plain, quantized = place / "model.onnx", place / "model_quantized.onnx"
     batch = _batch(checkpoint, [pair.good for pair in PROBES["english"].pairs[:3]])
-    outputs = _export(checkpoint.model, batch, plain, checkpoint.config.max_position_embeddings)
+    graph = _Graph(checkpoint.model).eval()
+    longest = checkpoint.config.max_position_embeddings
+    axes = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=longest)}
+    save_program(graph, batch, {"inputs": (axes,) * len(batch)}, plain)
     try:
         with _quiet():
             quantize_dynamic(plain, quantized, weight_type=QuantType.QInt8)
@@ -95,15 +99,15 @@ def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(quantized)) from error
         raise
 
-    runs: dict[str, Run] = {"PyTorch": _torch_run(checkpoint.model, outputs)}
+    runs: dict[str, Run] = {"PyTorch": _torch_run(graph)}
     runs |= {path.name: _onnx_run(path) for path in (plain, quantized)}
     difference, agreement = _compare(checkpoint, runs["PyTorch"], runs[plain.name], runs[quantized.name])
     if not difference < _MOST_DIFFERENCE:
         raise InputError(f"The ONNX graph differs from the model by {difference:.2g}: the export has failed.")
-    weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
+    weights = {"PyTorch": 4 * parameter_count(checkpoint.model)}
     return OnnxReport(
         path=place,
-        bytes={"PyTorch": weights} | {path.name: path.stat().st_size for path in (plain, quantized)},
+        bytes=weights | {path.name: path.stat().st_size for path in (plain, quantized)},
         difference=difference,
         agreement=agreement,
         milliseconds=_latencies(checkpoint, runs),
@@ -117,29 +121,17 @@ def require_libraries() -> None:
             raise InputError(f"ONNX export needs {name}: pip install 'bertviz-lab[onnx]'.")
 
 
-def _export(model: nn.Module, batch: Arrays, path: Path, positions: int) -> tuple[str, ...]:
-    inputs = tuple(torch.from_numpy(array) for array in batch.values())
-    with torch.no_grad():
-        out = model(*inputs)
-    outputs = tuple(name for name in _OUTPUTS if getattr(out, name, None) is not None)
-    if len(outputs) > 1:
-        outputs = tuple(name for name in outputs if name != "last_hidden_state")
-    axes = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=positions)}
-    shapes = {"inputs": tuple(axes for _ in inputs)}
-    save_program(_Graph(model, outputs).eval(), batch, outputs, shapes, path)
-    return outputs
-
-
-def save_program(
-    graph: nn.Module, inputs: Mapping[str, Any], outputs: Sequence[str], dynamic_shapes: dict[str, Any], path: Path
-) -> None:
-    """Write a module as an ONNX graph; `inputs` are examples by their names, tensors or arrays."""
+def save_program(graph: nn.Module, inputs: Mapping[str, Any], dynamic_shapes: dict[str, Any], path: Path) -> None:
+    """Write a module as an ONNX graph: `inputs` are examples, tensors or arrays, by name, as its outputs are."""
+    examples = tuple(map(torch.as_tensor, inputs.values()))
     with _quiet():
+        with torch.no_grad():
+            outputs = list(graph(*examples))
         program = torch.onnx.export(
             graph,
-            tuple(map(torch.as_tensor, inputs.values())),
+            examples,
             input_names=list(inputs),
-            output_names=list(outputs),
+            output_names=outputs,
             dynamic_shapes=dynamic_shapes,
             dynamo=True,
             verbose=False,
@@ -161,11 +153,10 @@ def _quiet() -> Iterator[None]:
         logging.disable(disabled)
 
 
-def _torch_run(model: nn.Module, outputs: Sequence[str]) -> Run:
+def _torch_run(graph: _Graph) -> Run:
     def run(batch: Arrays) -> list[NDArray[Any]]:
         with torch.no_grad():
-            out = model(*(torch.from_numpy(array) for array in batch.values()))
-        return [getattr(out, name).numpy() for name in outputs]
+            return [output.numpy() for output in graph(*map(torch.from_numpy, batch.values())).values()]
 
     return run
 

@@ -35,11 +35,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[type], OnnxR
 def _copied_graph(exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """In place of another export, the graph that is there."""
 
-    def copy(model: object, batch: object, path: Path, positions: int) -> tuple[str, ...]:
+    def copy(graph: object, inputs: object, shapes: object, path: Path) -> None:
         shutil.copy(exported(BertForPreTraining).path / "model.onnx", path)
-        return HEADS[BertForPreTraining]
 
-    monkeypatch.setattr(onnx_export, "_export", copy)
+    monkeypatch.setattr(onnx_export, "save_program", copy)
 
 
 @pytest.mark.parametrize("head", HEADS, ids=lambda head: head.__name__)
@@ -81,7 +80,7 @@ def test_without_the_library_one_sentence_says_what_to_install(tmp_path, monkeyp
 @pytest.mark.usefixtures("_copied_graph")
 def test_a_graph_that_computes_something_else_is_refused(tmp_path, monkeypatch):
     checkpoint, other = little_checkpoint(), little_checkpoint(seed=1)
-    monkeypatch.setattr(onnx_export, "_torch_run", lambda model, outputs: TORCH_RUN(other.model, outputs))
+    monkeypatch.setattr(onnx_export, "_torch_run", lambda graph: TORCH_RUN(onnx_export._Graph(other.model)))
     with pytest.raises(InputError, match="differs from the model"):
         export_onnx(checkpoint, tmp_path)
 
