@@ -61,13 +61,14 @@ def words_to_add(config: PretrainConfig) -> list[str]:
         ) from error
 
 
-def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = lambda done, total: None) -> str | None:
-    """Return a name for what `prepare` makes of a config's text; None for texts that are not kept (see `fingerprint`).
+def place_of(config: PretrainConfig, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Path | None:
+    """Return where what `prepare` makes of a config's text is kept; None where it is not (see `fingerprint`).
 
     Raises `InputError` for a text or tokenizer that is not there.
     """
-    text = fingerprint(config.corpus, on_progress) if cache_folder() else None
-    if text is None:
+    cache = cache_folder()
+    text = fingerprint(config.corpus, on_progress) if cache else None
+    if cache is None or text is None:
         return None
     given = given_tokenizer(config)
     trained = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
@@ -82,43 +83,37 @@ def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = l
         parts["without"] = config.without
     if config.add_vocabulary:
         parts["added"] = config.added_pieces or words_to_add(config)
-    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
+    return cache / hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def take(key: str, folder: Path) -> bool:
+def take(place: Path, folder: Path) -> bool:
     """Put the prepared text into a run's folder; False if it is not there, or not whole."""
-    cache = cache_folder()
-    if cache is None:
-        return False
     try:
-        files = json.loads((cache / key / _ENTRY).read_text(encoding="utf-8"))["files"]
-        if any((cache / key / name).stat().st_size != size for name, size in files.items()):
+        files = json.loads((place / _ENTRY).read_text(encoding="utf-8"))["files"]
+        if any((place / name).stat().st_size != size for name, size in files.items()):
             return False
         for name in files:  # the file that says that a corpus is whole comes last
-            _put(cache / key / name, folder / name)
-        os.utime(cache / key / _ENTRY)
+            _put(place / name, folder / name)
+        os.utime(place / _ENTRY)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
     return True
 
 
-def keep(key: str, folder: Path) -> None:
+def keep(place: Path, folder: Path) -> None:
     """Keep what a run's folder has prepared, and let go of what was not used for longest if there is too much."""
-    cache = cache_folder()
-    if cache is None:
-        return
     paths = [path for part in ("tokenizer", "corpus") for path in (folder / part).iterdir()]
     paths.sort(key=lambda path: path.name == "corpus.json")
     files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
     if sum(files.values()) > MOST_BYTES:
         return
     try:
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)  # a person's texts are their own
-        with atomic_folder(cache / key) as fresh:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a person's texts are their own
+        with atomic_folder(place) as fresh:
             for name in files:
                 _put(folder / name, fresh / name)
             (fresh / _ENTRY).write_text(json.dumps({"files": files}), encoding="utf-8")
-        _tidy(cache)
+        _tidy(place.parent)
     except OSError:
         return
 

@@ -69,10 +69,10 @@ def prepare(
     if config.streaming:
         yield from _prepare_stream(config, folder, should_stop)
         return
-    key = yield from _in_background(
-        "read", "Checking the corpus", should_stop, lambda progress: corpus_cache.text_key(config, progress.report)
+    kept = yield from _in_background(
+        "read", "Checking the corpus", should_stop, lambda progress: corpus_cache.place_of(config, progress.report)
     )
-    if key and corpus_cache.take(key, folder):
+    if kept and corpus_cache.take(kept, folder):
         yield Preparing("read", 1, 1, "The corpus is cached from an earlier run")
         return
     spool, notes = folder / "corpus.txt", ReadingNotes()
@@ -96,8 +96,8 @@ def prepare(
     finally:
         spool.unlink(missing_ok=True)
     write_json(folder / _LEFT_OUT, [*notes.left_out(), *notes.markup(), *warnings])
-    if key:
-        corpus_cache.keep(key, folder)
+    if kept:
+        corpus_cache.keep(kept, folder)
 
 
 def _prepare_stream(
