@@ -8,7 +8,7 @@ import json
 import math
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,11 +104,8 @@ def _prepare_stream(
     config: PretrainConfig, folder: Path, should_stop: Callable[[], bool]
 ) -> Generator[Preparing, None, None]:
     """Save the tokenizer, and the held-out documents as `folder/corpus`: all that is kept of a streamed text."""
-
-    def read(progress: _Progress) -> StreamedText:
-        return open_streamed_text(config.corpus[0], config.text_field, config.held_out_documents)
-
-    text = yield from _in_background("read", "Opening the data set", should_stop, read)
+    where = (config.corpus[0], config.text_field, config.held_out_documents)
+    text = yield from _in_background("read", "Opening the data set", should_stop, lambda _: open_streamed_text(*where))
     (folder / "corpus").mkdir(exist_ok=True)
     (folder / _STREAM).write_text(json.dumps({"field": text.field}), encoding="utf-8")
     lines = sentence_lines(Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
@@ -141,18 +138,15 @@ def _tokenize(
         if given and not added:
             return given
         characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * (config.added_pieces or config.vocab_size))
-        total = int(min(characters, available))
+        total, text = int(min(characters, available)), progress.checked(sentences(characters))
         if given:
-            text = progress.checked(sentences(characters))
-            words = None if config.added_pieces else corpus_cache.words_to_add(config)
-            pieces.extend(
-                most_useful_pieces(given, text, config.added_pieces)
-                if words is None
-                else pieces_of_words(given, words, text)
-            )
+            if config.added_pieces:
+                pieces.extend(most_useful_pieces(given, text, config.added_pieces))
+            else:
+                pieces.extend(pieces_of_words(given, corpus_cache.words_to_add(config), text))
             return with_pieces(given, pieces)
         return Tokenizer.train(
-            progress.checked(sentences(characters)),
+            text,
             vocab_size=config.vocab_size,
             algorithm=config.algorithm,
             lowercase=config.lowercase,
@@ -250,12 +244,11 @@ def _in_background(
     thread.start()
     reported, elapsed = (0, 0), 0.0
     try:
-        while thread.is_alive():
-            thread.join(_POLL_SECONDS)
-            if thread.is_alive() and should_stop():
+        while not wait([result], _POLL_SECONDS).done:
+            if should_stop():
                 raise PreparationStoppedError
             elapsed += _POLL_SECONDS
-            if thread.is_alive() and elapsed >= _REPORT_SECONDS and reported != progress.latest:
+            if elapsed >= _REPORT_SECONDS and reported != progress.latest:
                 reported, elapsed = progress.latest, 0.0
                 yield Preparing(stage, *reported, message)
     finally:

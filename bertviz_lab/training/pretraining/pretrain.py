@@ -143,7 +143,6 @@ class _Pretraining(TrainingRun[PretrainConfig]):
     def _open_data(self) -> None:
         self.tokenizer = Tokenizer.load(self.folder / "tokenizer")
         self.corpus = TokenizedCorpus.open(self.folder / "corpus", verify=self.resume)
-        self.counts = self.corpus.counts(self.tokenizer.vocab_size)
         self.data = build_data(self.config, self.tokenizer, self.corpus)
         self.objective = self.data.objective
         self.progress = Progress(**self.state.get("progress", {}))
@@ -241,7 +240,7 @@ class _Pretraining(TrainingRun[PretrainConfig]):
             parameters=parameter_count(self.raw_model),
             vocab_size=self.tokenizer.vocab_size,
             objective=self.objective,
-            baselines=baselines(self.counts, self.tokenizer, self.data),
+            baselines=baselines(self.corpus.counts(self.tokenizer.vocab_size), self.tokenizer, self.data),
             text_tokens=0 if self.config.streaming else self.corpus.tokens,
             notes=(*left_out_files(self.folder), *self.data.notes, *self.initial.notes),
         )
