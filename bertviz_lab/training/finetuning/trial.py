@@ -123,10 +123,11 @@ class TrialRun(Task[TaskBatch]):
         """Return scores on all held-out examples, `final` or not; the best model so far is kept."""
         stream = self.stream
         with self._original_unit():
+            model = merged(self.model)  # scored as it is saved
             task, predictions, loss = self._predict(model)
             scores = {"loss": loss, **task.scores(self.setup.data.held_out, predictions)}
             step = stream.epoch * self.batches.in_an_epoch + stream.number
-            self.early_stopping.update(scores, step, merged(self.model))
+            self.early_stopping.update(scores, step, model)
         return scores
 
     def should_stop_early(self) -> bool:
@@ -193,8 +194,6 @@ class TrialRun(Task[TaskBatch]):
     def _predict(self, model: nn.Module) -> tuple[FinetuningTask[Any], list[Prediction], float]:
         """Return the task with the thresholds that suit the held-out examples, their predictions and mean loss."""
         setup, examples = self.setup, self.setup.data.held_out
-        if self._has_adapters and model is self._wrapped:  # scored as it is saved
-            model = merged(self.model)
         task = replace(setup.task, no_answer_threshold=setup.model_config.no_answer_threshold)
         predictions, loss = task.predict(model, examples, self.held_out, self.hardware)
         task = task.tune(examples, predictions, setup.config)
