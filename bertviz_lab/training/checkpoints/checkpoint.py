@@ -26,8 +26,8 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, read_objec
 from bertviz_lab.training.checkpoints.foreign_folders import refuse_foreign
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 from bertviz_lab.training.checkpoints.sentence_transformers_files import (
+    LENGTH_FILE,
     Pooling,
-    read_max_seq_length,
     read_sentence_modules,
     write_sentence_transformers_files,
 )
@@ -258,14 +258,16 @@ def hub_folder(repo: str, download: bool = True, *, token: bool | None = None, r
 
 
 def read_trained_length(folder: Path, config: BertConfig) -> int | None:
-    """`model_max_length` of the tokenizer's files, at most the position embeddings; None where it says nothing.
+    """Return the tokens that texts are truncated to, at most the position embeddings; None where no file says so.
 
-    `transformers` writes 1e30 where a tokenizer has no limit.
+    Of sentence embeddings it is `max_seq_length`, else `model_max_length` of the tokenizer, for which `transformers`
+    writes 1e30 where there is no limit.
     """
-    length = read_max_seq_length(folder) or read_object(folder / "tokenizer_config.json").get("model_max_length")
-    if not isinstance(length, int) or not 8 <= length <= 1_000_000:
-        return None
-    return min(length, config.max_position_embeddings)
+    for file, name in ((LENGTH_FILE, "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        length = read_object(folder / file).get(name)
+        if isinstance(length, int) and 8 <= length <= 1_000_000:
+            return min(length, config.max_position_embeddings)
+    return None
 
 
 def _read_config(folder: Path) -> dict:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from bertviz_lab.training.checkpoints.atomic_io import read_json, read_object
+from bertviz_lab.training.checkpoints.atomic_io import read_json
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
@@ -24,7 +24,7 @@ _FLAGS = {
     "lasttoken": "pooling_mode_lasttoken",
 }
 _POOLING_FILE = Path("1_Pooling") / "config.json"
-_LENGTH_FILE = "sentence_bert_config.json"
+LENGTH_FILE = "sentence_bert_config.json"
 _MODULES = "sentence_transformers.models"
 
 
@@ -50,7 +50,7 @@ def write_sentence_transformers_files(
     for name, body in (
         ("modules.json", modules),
         (_POOLING_FILE, {"word_embedding_dimension": hidden_size, **flags}),
-        (_LENGTH_FILE, {"max_seq_length": max_length, "do_lower_case": False}),
+        (LENGTH_FILE, {"max_seq_length": max_length, "do_lower_case": False}),
         ("config_sentence_transformers.json", {"similarity_fn_name": "cosine"}),
     ):
         (folder / name).write_text(json.dumps(body, indent=2), encoding="utf-8")
@@ -86,9 +86,3 @@ def _pooling(body: Any) -> SentenceModules:
         named = " and ".join(map(str, modes)) if isinstance(modes, list) else str(modes)
         return SentenceModules(unsupported_modules=f"the pooling {named[:80] or 'none'}")
     return SentenceModules(modes[0])
-
-
-def read_max_seq_length(folder: Path) -> int | None:
-    """Return the tokens that a model of sentence embeddings truncates texts to; None where no file says so."""
-    length = read_object(folder / _LENGTH_FILE).get("max_seq_length")
-    return length if isinstance(length, int) and 8 <= length <= 1_000_000 else None
