@@ -104,21 +104,20 @@ class Workers:
 
     def _worker(self) -> Channel:
         self.warm_up()
-        template = self._template
-        try:
-            return template.copy() if template else start_worker()
-        except OSError:  # it was killed just now
-            return start_worker()
+        with contextlib.suppress(OSError):  # it was killed just now
+            if template := self._template:
+                return template.copy()
+        return start_worker()
 
 
 def _do(worker: Channel, work: "partial[AnswerT]", limits: Confinement, check_cancelled: Callable[[], None]) -> AnswerT:
     try:
         answer = _exchange(worker, pickle.dumps((work, limits)), limits, check_cancelled)
-        status = worker.wait() if len(answer) <= limits.answer_bytes else 0
+        if len(answer) > limits.answer_bytes:
+            raise InputError(f"{limits.subject[0]} holds more than this page can show; give a part of it.")
+        status = worker.wait()
     finally:
         worker.end()
-    if len(answer) > limits.answer_bytes:
-        raise InputError(f"{limits.subject[0]} holds more than this page can show; give a part of it.")
     head, _, result = answer.partition(b"\n")
     try:
         reply = WorkerReply.model_validate_json(head)
