@@ -242,10 +242,6 @@ class MetricWindow:
     values: dict[str, list[Tensor]] = field(default_factory=dict)
     batches: list[str] = field(default_factory=list)  # their names
 
-    @property
-    def steps(self) -> int:
-        return len(self.batches)
-
     def add(self, batch_name: str, tokens: int, values: Mapping[str, Tensor]) -> None:
         self.batches.append(batch_name)
         self.tokens += tokens
@@ -301,7 +297,7 @@ def raise_on_divergence(
         problem = f"the loss exploded from {first:.3g} to {float(metrics['loss'].max()):.3g}"
     else:
         return
-    location = f"Step {step - window.steps + index + 1}"
+    location = f"Step {step - len(window.batches) + index + 1}"
     batch = f" ({window.batches[index]})" if window.batches[index] else ""
     advice = f"The last good checkpoint is {resumable}: resume from it" if resumable else "Start a new run"
     raise InputError(f"{location}{batch}: {problem}. {advice} with a lower learning rate than {rate:g}.")

@@ -133,17 +133,15 @@ def _depths(model: nn.Module) -> dict[int, int]:
 
 
 #: Peak learning rates that worked best for minutes of training, by hidden size: smaller models take larger steps.
-_LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4))
+_LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4), (math.inf, 1e-4))
 #: The same for fine-tuning: a base-size model takes the middle of the paper's grid.
-_FINETUNING_RATES = ((128, 1e-3), (256, 4e-4), (512, 1e-4), (768, 3e-5))
+_FINETUNING_RATES = ((128, 1e-3), (256, 4e-4), (512, 1e-4), (768, 3e-5), (math.inf, 2e-5))
 
 
 def default_learning_rate(config: BertConfig, finetuning: bool = False) -> float:
     """Return the default peak learning rate for a size of model."""
-    for hidden, rate in _FINETUNING_RATES if finetuning else _LEARNING_RATES:
-        if config.hidden_size <= hidden:
-            return rate
-    return 2e-5 if finetuning else 1e-4
+    rates = _FINETUNING_RATES if finetuning else _LEARNING_RATES
+    return next(rate for hidden, rate in rates if config.hidden_size <= hidden)
 
 
 def lr_schedule(progress: float, warmup: float) -> float:
