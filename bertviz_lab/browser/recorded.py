@@ -75,16 +75,11 @@ def recorded_dynamics(model: Path, name: str, most: int, scratch: Path) -> list[
     source = snapshots_folder(model)
     if source is None:
         raise InputError(f"{name} has no snapshots: publish the model in its run's folder, or leave out --snapshots.")
-    steps = _evenly(open_snapshots(source, name).steps(), most)
+    there = open_snapshots(source, name).steps()
+    steps = [there[place] for place in sorted({round(turn * (len(there) - 1) / (most - 1)) for turn in range(most)})]
     _lay_out(source, model, steps, scratch / "shipped" / name)
     state = AppState(Settings(runs_dir=scratch / "runs", checkpoints=scratch / "shipped"))
     return [_scrubber(state, name, *example) for example in view.examples(state, NOBODY, name)]
-
-
-def _evenly(steps: Sequence[int], most: int) -> list[int]:
-    """Return `most` of some steps, the first and the last among them."""
-    last = len(steps) - 1
-    return [steps[place] for place in sorted({round(turn * last / (most - 1)) for turn in range(most)})]
 
 
 def _lay_out(source: Path, model: Path, steps: Sequence[int], folder: Path) -> None:

@@ -109,9 +109,7 @@ class _Content:
     @property
     def modules(self) -> dict[str, str]:
         """Return the modules of the page by their names below `lab/`."""
-        return (
-            _modules((*PUBLISHED, "dynamics"), self.drawings) if self.has_dynamics else _modules(PUBLISHED, _DRAWINGS)
-        )
+        return _modules((*PUBLISHED, "dynamics") if self.has_dynamics else PUBLISHED, self.drawings)
 
     def files(self) -> dict[str, bytes]:
         """Return the files that the engine asks for, by NAME/END of a model's, or `_LESSONS`."""
@@ -269,19 +267,10 @@ def _page(content: _Content, names: Mapping[str, str], policy: Mapping[str, str]
         spaces={"explore": "Explore", **dynamics, **learn, "about": "About"},
         cards=cards,
         start=content.start,
-        published=_inline(_published(content, names)),
+        published=Markup(json.dumps(_published(content, names), ensure_ascii=False).replace("<", "\\u003c")),
         policy="; ".join(f"{name} {sources}" for name, sources in policy.items()),
         **{name: Markup(part) if isinstance(part, str) else part for name, part in parts.items()},
     )
-
-
-def _inline(body: Any) -> Markup:
-    return Markup(json.dumps(body, ensure_ascii=False).replace("<", "\\u003c"))
-
-
-def _source_of(text: str) -> str:
-    """Return what allows an inline script in a content security policy."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 _POLICY = {"default-src": "'none'", "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data: blob:"}
@@ -308,7 +297,8 @@ def _folder(content: _Content) -> dict[str, bytes]:
     preloaded = [*ours, *with_imports(assets.FIRST, ours)]
     head = [f'<script type="importmap">{import_map}</script>', f'<link rel="stylesheet" href="{folder}/lab.css">']
     head += [f'<link rel="modulepreload" href="{folder}/{name}">' for name in preloaded]
-    scripts = f"'self' {_source_of(import_map)} 'wasm-unsafe-eval'"
+    allowed = base64.b64encode(hashlib.sha256(import_map.encode()).digest()).decode()  # the one inline script
+    scripts = f"'self' 'sha256-{allowed}' 'wasm-unsafe-eval'"
     policy = _POLICY | {"script-src": scripts, "connect-src": "'self'", "worker-src": "'self'"} | _NO_FORMS
     addresses = {"base": "./", "worker": f"./{folder}/{_ENGINE}/worker.js"}
     addresses |= {name: f"./{file}" for name, file in LIBRARIES.items()}
