@@ -218,8 +218,7 @@ class Runs:
 
     def queue(self) -> tuple[str, ...]:
         """Return the runs that wait, in the order in which they start."""
-        plan = self._plan()
-        return tuple(sorted(plan, key=lambda run_id: plan[run_id].before))
+        return tuple(self._plan())
 
     def queue_seconds(self) -> float:
         """Return the seconds until all runs that wait have ended, or at least until then; 0 if none wait."""
@@ -281,7 +280,7 @@ class Runs:
         return names
 
     def _plan(self) -> dict[str, Start]:
-        """Return when each of the runs that wait starts."""
+        """Return when each of the runs that wait starts, in their order."""
         if time.monotonic() - self._known.planned > _PLAN_SECONDS:
             self._queue()
         return self._known.plan
