@@ -10,8 +10,7 @@ from benchmarks.machine import arguments, in_process, markdown, peak_memory, rep
 from benchmarks.task_datasets import TASKS, files
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.training.finetuning.finetune import finetune
-from bertviz_lab.training.finetuning.setup import Setup, start_of, trials_of
-from bertviz_lab.training.finetuning.task_data import read_task_splits
+from bertviz_lab.training.finetuning.setup import Setup, trials_of
 from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.loop.memory import MemoryEstimate
 from bertviz_lab.training.pretraining.pretrain import pretrain
@@ -80,11 +79,9 @@ def finetuned(name: str, changes: dict[str, Any]) -> dict[str, float]:
             is_scored |= isinstance(event, EvalDone)
             if is_scored and isinstance(event, StepDone) and event.step >= _TASK_STEPS:
                 break
-        peak, splits = peak_memory(), read_task_splits(folder)
-        setup = Setup(config, splits, start_of(config, splits, folder, True), folder)
+        peak, setup = peak_memory(), Setup(config, folder, choose_hardware(config.precision))
         batch_size = trials_of(config, 0.0)[0].batch_size
-        hardware = choose_hardware(config.precision)
-        return compared(peak, setup.memory(batch_size, hardware, config.gradient_accumulation_steps))
+        return compared(peak, setup.memory(batch_size, config.gradient_accumulation_steps))
 
 
 def compared(peak: int, needed: MemoryEstimate) -> dict[str, float]:

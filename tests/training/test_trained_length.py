@@ -14,7 +14,6 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.checkpoints.onnx_export import export_checkpoint
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import truncation_warning
-from bertviz_lab.training.finetuning.task_data import read_task_splits
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, Stage
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.events import RunStarted
@@ -72,8 +71,7 @@ def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, ask
     model = limited(tmp_path / "start", 24)
     config = files.config(task, model=model, max_length=asked, max_question_length=8, stride=4, epochs=1)
     events = finish(config, tmp_path / "run")
-    start = load_checkpoint(model)
-    run = setup.Setup(config, read_task_splits(tmp_path / "run"), start, tmp_path / "run")
+    run = setup.Setup(config, tmp_path / "run", support.CPU)
     rows = [len(ids) for features in (run.train, run.held_out) for ids in features.ids]
     assert max(rows) <= length
     assert (max(rows) > 24) == (asked is not None)

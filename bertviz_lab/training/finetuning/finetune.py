@@ -21,10 +21,9 @@ from bertviz_lab.training.finetuning.setup import (
     seed_statistics,
     settings_of,
     shifted,
-    start_of,
     trials_of,
 )
-from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
+from bertviz_lab.training.finetuning.task_data import prepare_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.loop.early_stopping import is_better
 from bertviz_lab.training.loop.hardware import broadcast_object
@@ -90,7 +89,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         self._set_up()
         if self.config.teacher:
             yield Preparing("teach", 0, 0, "Reading the examples with the teacher")
-            self.setup.ask_teacher(self.hardware)
+            self.setup.ask_teacher()
         yield self._started()
         for number in range(self.first, len(self.trials)):
             yield from self._run_trial(number)
@@ -119,11 +118,9 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         """Encode the examples, choose the hardware and plan the trials, of which some may be done."""
         self.choose_hardware()
         self.seeds = self.folder / "seeds"  # models of all seeds, until they are scored on the test set
-        data = read_task_splits(self.folder)
-        start = start_of(self.config, data, self.folder, self.hardware.is_main)
-        self.setup = Setup(self.config, data, start, self.folder)
+        self.setup = Setup(self.config, self.folder, self.hardware)
         self.trials = trials_of(self.config, default_learning_rate(self.setup.model_config, finetuning=True))
-        self.setup.require_memory(self.trials, self.hardware)
+        self.setup.require_memory(self.trials)
         self.planned = [self.setup.steps(trial) for trial in self.trials]
         self.done: list[dict[str, Any]] = nan_for_null(self.state.get("done", []))
         self.first, self.past = len(self.done), progress_of(self.done)
@@ -152,7 +149,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
             return
         if not self.state.get("progress", {}).get("step"):
             yield TrialStarted(number, len(self.trials), trial.name, self.past.step, self.planned[number])
-        run = TrialRun(self.setup, trial, self.hardware, self.checkpoints, self.past, self.done, self.saved, self.state)
+        run = TrialRun(self.setup, trial, self.checkpoints, self.past, self.done, self.saved, self.state)
         self.saved, self.state = None, {}  # those of the first trial
         for event in run.events(self.should_stop):
             event = shifted(event, self.past, later_steps)

@@ -27,12 +27,12 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.lora import require_peft
 from bertviz_lab.training.finetuning.predict import teacher_outputs
-from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
+from bertviz_lab.training.finetuning.task_data import TaskSplits, read_task_splits, texts_of
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE
 from bertviz_lab.training.finetuning.tasks.regression import Regression, TargetScaler, numbers_of
 from bertviz_lab.training.loop.growth import extend_positions
-from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
+from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress
 from bertviz_lab.training.loop.memory import MemoryEstimate, StepShape, require_memory, training_memory
 from bertviz_lab.training.runs.events import Event, StepDone
@@ -114,10 +114,13 @@ class Setup:
 
     teacher: Tensor | None = None  # what is followed of it, (rows, ...)
 
-    def __init__(self, config: FinetuneConfig, data: TaskSplits, start: Checkpoint, folder: Path) -> None:
+    def __init__(self, config: FinetuneConfig, folder: Path, hardware: Hardware) -> None:
+        """Read the examples that the run's folder has, and the model to start from. Raises `InputError`."""
         if config.lora:
             require_peft()
-        self.config, self.folder, self.data, self.start = config, folder, data, start
+        data = read_task_splits(folder)
+        start = start_of(config, data, folder, hardware)
+        self.config, self.folder, self.hardware, self.data, self.start = config, folder, hardware, data, start
         self.task = task = task_for(data.task, data.labels)
         positions, known = start.config.max_position_embeddings, start.trained_length
         length = config.length_for(data.task, positions, known)
@@ -133,7 +136,7 @@ class Setup:
         )
         if pairs and not start.config.reads_pairs:
             raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
-        parts = config.gradient_accumulation_steps * start_accelerator().num_processes
+        parts = config.gradient_accumulation_steps * hardware.processes
         related = [e for e in data.train if isinstance(e, RelatedTexts)]
         if parts > 1 and related and (config.teacher or any(e.score is None for e in related)):
             raise InputError(
@@ -175,7 +178,7 @@ class Setup:
         )
         self.model_config: BertConfig = shape.replace(**task.model_settings(data.train))
 
-    def ask_teacher(self, hardware: Hardware) -> None:
+    def ask_teacher(self) -> None:
         """Keep what the teacher makes of the training examples, on disk for a run that goes on after an interruption.
 
         Raises `InputError` where it cannot teach them.
@@ -184,25 +187,25 @@ class Setup:
         if kept.is_file():
             self.teacher = read_tensors([kept])["outputs"]
             return
-        about = (self.data.train, self.train, self.task, self.limits, hardware)
+        about = (self.data.train, self.train, self.task, self.limits, self.hardware)
         self.teacher = teacher_outputs(self.config.teacher, *about)
-        if hardware.is_main:
+        if self.hardware.is_main:
             with atomic_file(kept) as fresh:
                 write_tensors({"outputs": self.teacher.contiguous()}, fresh)
 
     def batches(self, trial: Trial, weights: np.ndarray | None = None) -> TaskBatches:
         return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)
 
-    def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
+    def require_memory(self, trials: Sequence[Trial]) -> None:
         """Raise `InputError` where a step of the largest trial does not fit into the memory that is free."""
         batch_size = self.train.texts * max(trial.batch_size for trial in trials)
-        needed, parts = partial(self.memory, batch_size, hardware), self.config.gradient_accumulation_steps
+        needed, parts = partial(self.memory, batch_size), self.config.gradient_accumulation_steps
         advice = "choose a smaller `model`, `max_length` or `batch_size`"
-        require_memory(needed, hardware, batch_size, parts, advice)
+        require_memory(needed, self.hardware, batch_size, parts, advice)
 
-    def memory(self, batch_size: int, hardware: Hardware, parts: int) -> MemoryEstimate:
+    def memory(self, batch_size: int, parts: int) -> MemoryEstimate:
         """Return the peak memory of each process of a trial whose step has `batch_size` rows, in so many parts."""
-        length = self.train.longest
+        length, hardware = self.train.longest, self.hardware
 
         def shape(rows: int) -> StepShape:
             predicted = rows * (length if self.task.reads_tokens else 1)
@@ -242,15 +245,15 @@ class Setup:
         return model.train()
 
 
-def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, is_main: bool) -> Checkpoint:
+def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, hardware: Hardware) -> Checkpoint:
     """Return the model to start from; for random weights one whose weights are unused, with the text's vocabulary."""
     if config.model != RANDOM:
         return load_checkpoint(config.model, quiet=True)  # it gets another head
     if config.like:
         return replace(load_checkpoint(config.like, quiet=True), trained_length=None)  # of its weights nothing is used
-    if not (folder / "tokenizer" / "tokenizer.json").is_file() and is_main:
+    if not (folder / "tokenizer" / "tokenizer.json").is_file() and hardware.is_main:
         Tokenizer.train(texts_of(data.train), vocab_size=config.vocab_size).save(folder / "tokenizer")
-    start_accelerator().wait_for_everyone()
+    hardware.accelerator.wait_for_everyone()
     tokenizer = Tokenizer.load(folder / "tokenizer")
     shape = BertConfig.preset(config.preset, vocab_size=tokenizer.vocab_size)
     return Checkpoint(nn.Module(), tokenizer, shape, name="random weights")

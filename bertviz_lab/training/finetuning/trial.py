@@ -26,7 +26,6 @@ from bertviz_lab.training.finetuning.tasks.base import SCORED_AT_ONCE, Finetunin
 from bertviz_lab.training.finetuning.tasks.regression import head_state
 from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.evaluation import count_correct
-from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, Task, train
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
 from bertviz_lab.training.loop.training_run import load_training_state, optimizer_tensors, save_training_state
@@ -46,17 +45,16 @@ class TrialRun(Task[TaskBatch]):
         self,
         setup: Setup,
         trial: Trial,
-        hardware: Hardware,
         checkpoints: CheckpointManager,
         past: Progress,
         done: list[dict[str, Any]],
         saved: SavedCheckpoint | None,
         state: Mapping[str, Any],
     ):
-        config = setup.config
+        config, shared = setup.config, setup.hardware
         # A trial does not depend on those before it.
-        scaler = torch.amp.GradScaler(hardware.device.type, enabled=hardware.scaler.is_enabled())
-        hardware = replace(hardware, scaler=scaler)
+        scaler = torch.amp.GradScaler(shared.device.type, enabled=shared.scaler.is_enabled())
+        hardware = replace(shared, scaler=scaler)
         self.setup, self.trial, self.hardware, self.checkpoints = setup, trial, hardware, checkpoints
         self.past, self.done, self.saved = past, done, saved
         self.progress = Progress(**state.get("progress", {}))
