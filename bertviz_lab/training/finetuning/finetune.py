@@ -26,7 +26,6 @@ from bertviz_lab.training.finetuning.setup import (
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.loop.early_stopping import is_better
-from bertviz_lab.training.loop.hardware import broadcast_object
 from bertviz_lab.training.loop.optim import default_learning_rate
 from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.loop.training_run import TrainingRun
@@ -98,7 +97,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
         else:
             if self.setup.data.test:
                 scores = self._score_test_set() if self.hardware.is_main else {}
-                yield FinalTestDone(self.past.step, broadcast_object(self.accelerator, scores))
+                yield FinalTestDone(self.past.step, self.hardware.broadcast(scores))
         path = self.folder / "model"
         yield replace(self.ending, path=str(path) if path.is_dir() else "")
 
@@ -143,7 +142,7 @@ class _Finetuning(TrainingRun[FinetuneConfig]):
     def _run_trial(self, number: int) -> Iterator[Event]:
         """Train one trial, unless the run is to stop before it; its events count from the start of the run."""
         trial, later_steps = self.trials[number], sum(self.planned[number + 1 :])
-        (stop,) = self.hardware.broadcast(number > self.first and self.should_stop())
+        stop = self.hardware.broadcast(number > self.first and self.should_stop())
         if stop:  # the run resumes from the checkpoint of the trial before
             self.ending = replace(self.ending, reason="stopped")
             return

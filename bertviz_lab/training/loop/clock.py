@@ -45,10 +45,10 @@ class Stopwatch:
         seconds = max(seconds, self._synced + self._steps * self._seconds_per_step)  # time never runs backwards
         pace = (seconds - self._synced) / (self._steps + 1)
         until_sync = min(1000, max(1, int(SYNC_SECONDS / pace))) if self._steps_until_sync and pace > 0 else 1
-        values = self._hardware.broadcast(seconds, self._should_stop(), pace, until_sync)
-        self._synced, stop, self._seconds_per_step, steps = values
-        self._steps, self._steps_until_sync = 0, int(steps)
-        return self._synced, bool(stop)
+        values = self._hardware.broadcast((seconds, self._should_stop(), pace, until_sync))
+        self._synced, stop, self._seconds_per_step, self._steps_until_sync = values
+        self._steps = 0
+        return self._synced, stop
 
 
 @dataclass

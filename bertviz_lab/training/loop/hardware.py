@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast, broadcast_object_list
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast_object_list
 from torch import Tensor, nn
 
 from bertviz_lab.config.cores import available_cores
@@ -106,11 +106,9 @@ class Hardware:
         """Backward pass of a process's share of the loss; DDP averages gradients, but shares have to be summed."""
         self.scaler.scale(loss * self.processes if self.processes > 1 else loss).backward()
 
-    def broadcast(self, *values: float) -> tuple[float, ...]:
-        """Return the main process's values for all processes, as one tensor in double precision; they wait for it."""
-        if self.processes == 1:
-            return values
-        return tuple(broadcast(torch.tensor(values, dtype=torch.float64, device=self.device)).tolist())
+    def broadcast(self, value: T) -> T:
+        """Return the main process's picklable value for all processes, see `broadcast_object`."""
+        return broadcast_object(self.accelerator, value)
 
 
 def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator | None = None) -> Hardware:

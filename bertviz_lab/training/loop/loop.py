@@ -138,8 +138,7 @@ def train(
     def run_probes() -> Iterator[events.Event]:
         began = time.perf_counter()
         if results := task.probe(progress):
-            (cost,) = hardware.broadcast(time.perf_counter() - began)
-            probes.charge(cost, progress.seconds)
+            probes.charge(hardware.broadcast(time.perf_counter() - began), progress.seconds)
             yield results
 
     def snapshot_and_probe() -> Iterator[events.Event]:
@@ -187,8 +186,9 @@ def train(
             yield events.EvalDone(progress.step, progress.seconds, progress.tokens, scores)
             cost = time.perf_counter() - eval_began
             # Evaluation takes at most a tenth of the time.
-            eval_interval, no_gain = hardware.broadcast(max(config.eval_every, 10 * cost), task.should_stop_early())
-            next_eval, stop_early = progress.seconds + eval_interval, bool(no_gain)
+            decided = max(config.eval_every, 10 * cost), task.should_stop_early()
+            eval_interval, stop_early = hardware.broadcast(decided)
+            next_eval = progress.seconds + eval_interval
             if progress.seconds >= probes.next_due and not is_snapshot_step(progress.step):
                 yield from run_probes()
         if checkpoint_due and not finished():

@@ -20,7 +20,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.early_stopping import EarlyStopping
 from bertviz_lab.training.loop.evaluation import count_correct
 from bertviz_lab.training.loop.growth import ProgressiveStacking
-from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
+from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.loop.sharding import whole_model
 from bertviz_lab.training.loop.training_run import optimizer_tensors, save_training_state
@@ -176,8 +176,8 @@ class PretrainingTask:
         # One process asks; the others would find the same.
         model = whole_model(self.model, self.hardware.is_main)
         right = probe_accuracy(self.probe_scorer.score(model)) if self.hardware.is_main else {}
-        right = broadcast_object(self.hardware.accelerator, right)
-        return ProbesDone(progress.step, progress.seconds, progress.tokens, self.probe_scorer.probes.name, right)
+        right, name = self.hardware.broadcast(right), self.probe_scorer.probes.name
+        return ProbesDone(progress.step, progress.seconds, progress.tokens, name, right)
 
     def should_stop_early(self) -> bool:
         return self.early_stopping.should_stop
