@@ -34,20 +34,19 @@ def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[
         return
     accelerator = _accelerator(config.tracker, folder)
     # The run's name at the tracker, unlike that of any other, and the last step that was sent of each kind of curve.
-    earlier, last_steps = "", dict[str, int]()
-    if (state := read_object(folder / _STATE)).get("tracker") == config.tracker:
-        earlier, last_steps = state.get("run", ""), state.get("last_steps", {})
-    started = {"tracker": config.tracker, "run": earlier, "last_steps": last_steps}
+    state: dict[str, Any] = {"tracker": config.tracker, "run": "", "last_steps": {}}
+    if (earlier := read_object(folder / _STATE)).get("tracker") == config.tracker:
+        state |= earlier
     try:
         for event in events:
             if isinstance(event, RunStarted):
-                started["run"] = _start(accelerator, earlier, config, folder)
-                write_json(folder / _STATE, started)
+                state["run"] = _start(accelerator, state["run"], config, folder)
+                write_json(folder / _STATE, state)
             elif metrics := _metrics(event):
                 curves, step, values = metrics
-                if step > last_steps.get(curves, -1):
-                    last_steps[curves] = step
-                    write_json(folder / _STATE, started, durable=False)
+                if step > state["last_steps"].get(curves, -1):
+                    state["last_steps"][curves] = step
+                    write_json(folder / _STATE, state, durable=False)
                     accelerator.log({f"{curves}/{name}": value for name, value in values.items()}, step=step)
             yield event
     finally:
