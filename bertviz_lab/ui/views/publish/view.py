@@ -4,20 +4,18 @@ A local page alone publishes models: an export takes a core for a minute, and th
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload, facts_payload, message_payload
+from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.server.scheduler import report_progress
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.published_pages import PageForm
 from bertviz_lab.ui.view import ModelName, Word, questions
-
-if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoints.hub_upload import Publication
+from bertviz_lab.ui.views.runs.view import may_publish, publication_payload
 
 Snapshots = Annotated[int, Field(ge=0, le=50)]
 
@@ -25,22 +23,6 @@ Snapshots = Annotated[int, Field(ge=0, le=50)]
 def about(state: AppState, model: ModelName) -> dict[str, bool]:
     """Return whether the model's run has snapshots, and whether the page sends anything to the hub."""
     return {"snapshots": state.snapshots.has_snapshots(model), "hub": may_publish(state)}
-
-
-def may_publish(state: AppState) -> bool:
-    """Return whether this page sends models to the hub: a local one does, unless `--hub off`."""
-    return not state.settings.shared and state.settings.limits.hub != "off"
-
-
-def publication_payload(publication: "Publication") -> Payload:
-    """Return where what was sent to the hub is, or the facts about the files that would be sent."""
-    target = f"{publication.repo} ({'private' if publication.private else 'public'} if it is new)"
-    if publication.url:
-        return message_payload(f"Sent to {target}: {publication.url}")
-    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
-    total = sum(publication.bytes.values()) / 1e6
-    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {target}. Nothing has been sent."
-    return facts_payload(sizes, note=note)
 
 
 def page(state: AppState, model: ModelName, form: Literal["html", "zip"], snapshots: Snapshots) -> dict[str, str]:

@@ -31,9 +31,16 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import Word, questions
 from bertviz_lab.ui.views.pretrain.run_settings import INHERITED, INHERITED_FROM_TEACHER
-from bertviz_lab.ui.views.publish.view import may_publish, publication_payload
 from bertviz_lab.ui.views.run import results
-from bertviz_lab.ui.views.runs.view import card_score, message_for, model_path, newest, task_name
+from bertviz_lab.ui.views.runs.view import (
+    card_score,
+    may_publish,
+    message_for,
+    model_path,
+    newest,
+    publication_payload,
+    task_name,
+)
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.

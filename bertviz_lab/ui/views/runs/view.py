@@ -4,7 +4,7 @@ import contextlib
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from bertviz_lab.config import PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.config.options import in_page_words
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload, facts_payload, message_payload
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.metrics.names import NAMES, named_score
 from bertviz_lab.training.runs.run_folder import ACTIVE
@@ -21,6 +22,9 @@ from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
 from bertviz_lab.ui.view import RunIds, Text, Word, questions
+
+if TYPE_CHECKING:
+    from bertviz_lab.training.checkpoints.hub_upload import Publication
 
 _FOLLOWED = 20  # runs at a time
 Tags = Annotated[list[Word], Field(max_length=50)]
@@ -86,6 +90,22 @@ def message_for(state: AppState, visitor: Visitor, run_id: str, message: str) ->
 def model_path(state: AppState, run_id: str) -> str:
     """Return the folder of a run's model; "" on a shared page, which reveals nothing of this machine."""
     return "" if state.settings.shared else str(state.models.locate(run_id)[0].resolve())
+
+
+def may_publish(state: AppState) -> bool:
+    """Return whether this page sends models to the hub: a local one does, unless `--hub off`."""
+    return not state.settings.shared and state.settings.limits.hub != "off"
+
+
+def publication_payload(publication: "Publication") -> Payload:
+    """Return where what was sent to the hub is, or the facts about the files that would be sent."""
+    target = f"{publication.repo} ({'private' if publication.private else 'public'} if it is new)"
+    if publication.url:
+        return message_payload(f"Sent to {target}: {publication.url}")
+    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
+    total = sum(publication.bytes.values()) / 1e6
+    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {target}. Nothing has been sent."
+    return facts_payload(sizes, note=note)
 
 
 def change(
