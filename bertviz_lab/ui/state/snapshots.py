@@ -5,9 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
@@ -17,7 +15,6 @@ from bertviz_lab.ui.lazy import interpret
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, bytes_of
-from bertviz_lab.ui.view import Index, Text, Word
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.runs.snapshot_reader import SnapshotReader
@@ -37,16 +34,13 @@ _CURVE_FIELDS = (
 
 @dataclass(frozen=True)
 class TrackedText:
-    """What every snapshot of a training run is asked: texts, and the ids of the tokens that are tracked in them.
+    """What every snapshot of a training run is asked: texts, and the ids of the tokens that are tracked in them."""
 
-    The page is told it, and a browser sends it back.
-    """
-
-    run: Word
-    text_a: Text
-    text_b: Text
-    watched: Annotated[tuple[Index, ...], Field(max_length=8)] = ()  # tokens whose probability is followed
-    mapped: Annotated[tuple[Index, ...], Field(max_length=60)] = ()  # tokens on the embedding map
+    run: str
+    text_a: str
+    text_b: str
+    watched: tuple[int, ...] = ()  # tokens whose probability is followed
+    mapped: tuple[int, ...] = ()  # tokens on the embedding map
 
 
 class SnapshotStore:

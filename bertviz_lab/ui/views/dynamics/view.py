@@ -2,7 +2,9 @@
 
 import dataclasses
 import math
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
@@ -21,6 +23,17 @@ _MOST_TOKENS, _MOST_CELLS = 192, 2**20
 _MOST_WATCHED = 6
 
 _NO_SNAPSHOTS = "No snapshots yet: pretrain a model in Train, and they appear here during training."
+
+
+@dataclasses.dataclass(frozen=True)
+class Tracked(TrackedText):
+    """The same as a browser sends it back."""
+
+    run: Word
+    text_a: Text
+    text_b: Text
+    watched: Annotated[tuple[Index, ...], Field(max_length=8)] = ()
+    mapped: Annotated[tuple[Index, ...], Field(max_length=60)] = ()
 
 
 def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
@@ -61,7 +74,7 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     mapped: tuple[int, ...] = ()
     if analysis.losses is not None:
         mapped = interpret.related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
-    tracked = TrackedText(run, text_a, text_b, tuple(watched), mapped)
+    tracked = Tracked(run, text_a, text_b, tuple(watched), mapped)
     return opening_payload(
         analysis,
         question=dataclasses.asdict(tracked),
@@ -78,13 +91,13 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     )
 
 
-def frame(state: AppState, asked: TrackedText, step: Index) -> Payload:
+def frame(state: AppState, asked: Tracked, step: Index) -> Payload:
     """Return what the snapshot of one step makes of the text."""
     _check_tracked(state, asked)
     return state.snapshots.frame(asked, step)
 
 
-def news(state: AppState, asked: TrackedText, last: Index) -> Payload:
+def news(state: AppState, asked: Tracked, last: Index) -> Payload:
     """Return what has happened to a run since its step `last`; {"message"} where it is gone."""
     try:
         _check_tracked(state, asked)
