@@ -41,7 +41,7 @@ LOOK = Place("predictions", text_a="A.", settings={"word": "x"})
 
 
 def answer(text: str = "It is {that}.", right: int | None = 1) -> Finding:
-    return Finding(right, {"text": text}, (("this", 0.25, "25.0%"), ("that", 0.75, "75.0%")), 1, 1)
+    return Finding(right, {"text": text}, (("this", 0.25, "25.0%"), ("that", 0.75, "75.0%")), [True])
 
 
 MISSING = "There is no such model."

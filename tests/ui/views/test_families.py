@@ -37,7 +37,7 @@ REFUSED = {
 #: corpus, of which tests/interpret/test_corpus.py makes an index with every family.
 NOT_OF_A_MODEL = {
     *("corpus.corpora", "corpus.heads", "corpus.pairs", "corpus.neurons", "corpus.training"),
-    *("publish.page", "publish.files", "publish.send"),
+    *("publish.page", "publish.push"),
     *("influence.influence", "influence.leave_out", "influence.retrained"),
     *("layers.probes_over_training", "layers.fit_lens"),
     *("explore.download", "compare.comparison", "compare.probes", "ablation.train", "batch.predict"),
