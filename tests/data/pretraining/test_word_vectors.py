@@ -1,5 +1,7 @@
 """Tokens with the same neighbors have similar vectors, whatever the text."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,23 @@ def test_the_same_text_and_seed_give_the_same_vectors() -> None:
     one, other = (word_vectors(sentences(300), _VOCABULARY, 16, seed=1) for _ in range(2))
     assert np.array_equal(one, other)
     assert not np.array_equal(one, word_vectors(sentences(300), _VOCABULARY, 16, seed=2))
+
+
+def test_vectors_are_a_singular_value_decomposition_of_positive_pointwise_mutual_information() -> None:
+    ids = np.random.default_rng(1).integers(5, 30, 400)
+    counts = np.zeros((_VOCABULARY, 2 * _VOCABULARY))
+    for left, right in pairwise(ids):
+        counts[right, left] += 1
+        counts[left, _VOCABULARY + right] += 1
+    contexts = counts.sum(0) ** 0.75
+    with np.errstate(divide="ignore", invalid="ignore"):
+        information = np.log(counts * contexts.sum() / (counts.sum(1, keepdims=True) * contexts))
+    axes, values, _ = np.linalg.svd(np.nan_to_num(np.maximum(information, 0)))
+    expected = (axes[:, :8] * values[:8])[5:30]
+    expected -= expected.mean(0)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = word_vectors(view_of(ids.tolist()), _VOCABULARY, 8, seed=0)[5:30] / np.sqrt(8)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)
 
 
 @pytest.mark.parametrize("ids", [[5], [5, 5, 5, 5], [5, 6], [5, 6, 7], [*range(5, 40)]], ids=str)
