@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bertviz_lab.data.corpora.formats.text import TEXT_NAMES, column_title
 from bertviz_lab.data.corpora.reading_notes import quoted, quoted_list
 from bertviz_lab.data.formats.column_profile import Profile, is_date
-from bertviz_lab.data.formats.labels import label_separator, number_of
+from bertviz_lab.data.formats.labels import LABEL_CELLS, ClassCells, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -364,7 +364,7 @@ def number_indicators(
     """
     rows = [(row, column) for table, column in label_columns for _, row in table.complete_rows if row[column].strip()]
     cells = Counter(row[column] for row, column in rows)
-    separator = (label_separator(cells) if options.task == "multilabel" else "") or "\n"
+    separator = LABEL_CELLS.get(options.task, ClassCells).separator_in(cells) or "\n"
     lists = [(row, column, row[column].lower().split(separator)) for row, column in rows]
     sizes, values = {len(bits) for *_, bits in lists}, {bit.strip() for *_, bits in lists for bit in bits}
     if not sizes or 1 in sizes or not any(values <= bits for bits in _BITS):

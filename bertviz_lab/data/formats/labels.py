@@ -140,6 +140,11 @@ class ClassCells:
         """Return whether cells with these counts, in a column of this name, are such where no task is given."""
         return True
 
+    @staticmethod
+    def separator_in(counts: Mapping[str, int]) -> str:
+        """Return what stands between the labels of one cell; "" where each has one."""
+        return ""
+
     @classmethod
     def of(cls, counts: Mapping[str, int], known: Sequence[str] = (), names: Sequence[str] = ()) -> Self:
         """Read cells with these counts; of `known` classes if any are given. `names` are those of 0, 1 ... in sets."""
@@ -187,6 +192,7 @@ class LabelSetCells(ClassCells):
 
     separator: str  # between the parts of a cell
     task: ClassVar[Task] = "multilabel"
+    separator_in = staticmethod(label_separator)
 
     @classmethod
     def claims(cls, counts: Mapping[str, int], column: str) -> bool:
