@@ -24,7 +24,7 @@ class Sample:
 
 
 # Short examples first: references are learned sooner among few words. All layers throughout: one resolves no reference.
-# Random embeddings: the colors of a story, which have the same neighbors, are told apart sooner.
+# Random embeddings: colors have the same neighbors, so by their word vectors all of them begin alike.
 _TINY_TOWN = {
     "preset": "tiny", "seq_len": 64, "short_seq_len": 32, "short_share": 0.25, "batch_size": 32, "time_budget": "2m",
     "shallow_share": 0.0, "word_vectors": False,
