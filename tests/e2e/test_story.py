@@ -248,6 +248,7 @@ def test_a_group_of_radios_is_one_stop_of_tab_and_chosen_from_with_arrow_keys(pa
     workspace(page, "Train")
     expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
     sizes, recipe = page.locator("#option-preset input"), page.locator("#option-recipe select")
+    expect(page.locator("#option-preset")).to_be_visible()  # what is not in sight yet takes no focus
     sizes.first.focus()
     for place in (1, 2, 3):
         page.keyboard.press("ArrowRight")
