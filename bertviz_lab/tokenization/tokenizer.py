@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders
 
-from bertviz_lab.config import SHIPPED
+from bertviz_lab.config import SHIPPED, shipped_models
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import tokenizer_files
 from bertviz_lab.tokenization.encoding import Encoding, kept_positions, split_at_punctuation, token_span
@@ -123,7 +123,7 @@ class Tokenizer:
         try:
             return cls.load(snapshot_download(str(name), allow_patterns=list(TOKENIZER_FILES)))
         except (OSError, ValueError) as error:  # no such repository, not a name, no network
-            shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
+            shipped = ", ".join(shipped_models())
             raise InputError(
                 f"There is no model {str(name)[:80]!r}: give a folder, a hub id, or a shipped model ({shipped})."
             ) from error

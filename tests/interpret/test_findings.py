@@ -2,20 +2,19 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bertviz_lab import BertForSequenceClassification, Checkpoint, interpret, load_checkpoint
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.data.samples.corpus_texts import sample_texts
 from bertviz_lab.figures.findings import findings_payload, findings_text
 from bertviz_lab.interpret import Findings
 from tests.interpret.test_planted import COPY, question
 from tests.little import little_checkpoint
 
-SHIPPED = Path(__file__).parents[2] / "checkpoints"
 TEXTS: dict[str, list[tuple[str, str | None]]] = {
     "tiny-town": [(COPY, None), ("The squirrels near the bench [MASK].", None)],
     "wiki-tiny": [("She won a gold [MASK] at the Olympic Games.", None), ("The river rises.", "It flows to the sea.")],
@@ -42,7 +41,7 @@ def find(checkpoint: Checkpoint, text_a: str, text_b: str | None, **more: Any) -
 
 @pytest.mark.parametrize("model", TEXTS)
 def test_with_random_weights_there_is_nothing_to_find(model: str) -> None:
-    random = interpret.untrained(load_checkpoint(SHIPPED / model), seed=3)
+    random = interpret.untrained(load_checkpoint(model), seed=3)
     for texts in TEXTS[model]:
         _, tokens, causes, components, head = sentences(find(random, *texts))
         assert tokens.startswith("No single token decides it")
@@ -55,7 +54,7 @@ def test_with_random_weights_there_is_nothing_to_find(model: str) -> None:
 
 @pytest.mark.parametrize("model", TEXTS)
 def test_each_sentence_has_its_numbers_from_the_measurements(model: str) -> None:
-    checkpoint = load_checkpoint(SHIPPED / model)
+    checkpoint = load_checkpoint(model)
     for texts in TEXTS[model]:
         found = find(checkpoint, *texts)
         prediction, tokens, causes, components, _ = sentences(found)
@@ -75,7 +74,7 @@ def test_each_sentence_has_its_numbers_from_the_measurements(model: str) -> None
 
 
 def test_the_planted_copy_is_found_from_the_prediction_to_the_corpus() -> None:
-    town = load_checkpoint(SHIPPED / "tiny-town")
+    town = load_checkpoint("tiny-town")
     index = interpret.index_corpus(town, sample_texts("tiny-town", 600), name="stories", neurons=False)
     found = interpret.measure_findings(town, COPY, target=question(town, COPY, "black", "white"), index=index)
     prediction, tokens, causes, _, head = sentences(found)
@@ -99,7 +98,7 @@ def test_the_planted_copy_is_found_from_the_prediction_to_the_corpus() -> None:
 
 
 def test_without_an_index_the_report_says_so_and_text_has_the_caveats() -> None:
-    town = load_checkpoint(SHIPPED / "tiny-town")
+    town = load_checkpoint("tiny-town")
     report = json.loads(findings_payload(interpret.measure_findings(town, COPY)))
     assert "has not been looked up" in report["items"][4]["sentence"]
     text = findings_text(report)

@@ -14,6 +14,7 @@ import torch
 import transformers
 
 from bertviz_lab import load_checkpoint
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import Checkpoint
 from bertviz_lab.ui.lessons import LESSONS
@@ -26,7 +27,7 @@ from bertviz_lab.ui.workshop.pages import RunsNow, board, leader_page, screen
 from bertviz_lab.ui.workshop.room import Room
 from tests.ui.pages import little_settings
 
-TOWN = Path(__file__).parents[2] / "checkpoints" / "tiny-town"
+TOWN = SHIPPED / "tiny-town"
 SEEDS = range(1, 9)
 each_seed = pytest.mark.parametrize("seed", SEEDS)
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab import model as models
-from bertviz_lab.config import SHIPPED, BertConfig
+from bertviz_lab.config import SHIPPED, BertConfig, shipped_models
 from bertviz_lab.config.limits import QuestionLimits, words_of
 from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.errors import InputError
@@ -209,11 +209,6 @@ def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
 
 def _is_model(folder: Path) -> bool:
     return (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
-
-
-def shipped_models() -> tuple[str, ...]:
-    """Return names of the models that ship with the lab."""
-    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/config.json")))
 
 
 def checkpoint_folder(source: str, download: bool = True) -> Path:

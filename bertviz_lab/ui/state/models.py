@@ -8,6 +8,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+from bertviz_lab.config import shipped_models
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
@@ -27,12 +28,6 @@ BEFORE = "before"
 RANDOMIZED = "random:"
 #: What a training starts from unless it goes on with a model.
 RANDOM = "random"
-
-#: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
-_ORDER = (
-    *("wiki-mini", "wiki-small", "wiki-tiny", "tiny-town", "tiny-town-mask-only", "tiny-town-writer"),
-    *("sentiment-mini", "emotions-mini", "entities-mini", "answers-mini", "answers-town", "embed-mini"),
-)
 
 _TRIAL_SECONDS = 20.0  # of computing, for a stranger's tokenizer to split texts of the worst shapes
 _LONGEST_HUB_ID = 96
@@ -56,11 +51,7 @@ class Models:
 
     def shipped(self) -> tuple[str, ...]:
         """Return models that come with the lab, the one that the page begins with first."""
-        folder = self.settings.checkpoints
-        if not folder.is_dir():
-            return ()
-        names = {p.name for p in folder.iterdir() if (p / "config.json").is_file()}
-        return tuple(sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
+        return shipped_models(self.settings.checkpoints)
 
     def visible_runs(self, visitor: Visitor) -> tuple[str, ...]:
         """Return runs that a visitor is shown, the newest first: on a shared page those that their browser started."""

@@ -19,7 +19,7 @@ from typing import Literal
 
 import psutil
 
-from bertviz_lab.config import SHIPPED, BertConfig, PretrainConfig
+from bertviz_lab.config import SHIPPED, BertConfig, PretrainConfig, shipped_models
 from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.lazy import checkpoints, interpret
@@ -167,7 +167,7 @@ def _address(host: str, port: int) -> Check:
 
 
 def _models() -> Check:
-    names = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+    names = shipped_models()
     if not names:
         return Check("Models", "failed", f"No model lies in {SHIPPED}: install the package again.")
     try:
@@ -179,8 +179,7 @@ def _models() -> Check:
 
 
 def _speed() -> Check:
-    names = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
-    name, seconds = "wiki-mini" if "wiki-mini" in names else next(iter(names), ""), []
+    name, seconds = next(iter(shipped_models()), ""), []
     try:
         checkpoint = checkpoints.load_checkpoint(name)
         for _ in range(6):

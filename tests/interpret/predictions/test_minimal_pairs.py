@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from bertviz_lab import Checkpoint, InputError, load_checkpoint, save_checkpoint
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.data.probes import MinimalPair
 from bertviz_lab.interpret import (
     MinimalPairReport,
@@ -20,7 +21,6 @@ from bertviz_lab.interpret import (
 )
 from tests.little import little_checkpoint
 
-SHIPPED = Path(__file__).parents[3] / "checkpoints"
 LITTLE = (
     MinimalPair("order", "", "the red cat sat on the mat", "the red cat on the mat sat", 3),
     MinimalPair("order", "", "a small dog ran to the house", "dog a small ran to the house", 0),
@@ -108,7 +108,7 @@ def report(town: Checkpoint) -> ProbeReport:
 def test_the_set_is_the_one_whose_words_the_model_knows(report: ProbeReport) -> None:
     assert report.probes.name == "tiny-town"
     assert list(report.right) == list(report.kinds) == list(report.probes.kinds)
-    assert probe(load_checkpoint(SHIPPED / "wiki-tiny")).probes.name == "english"
+    assert probe(load_checkpoint("wiki-tiny")).probes.name == "english"
 
 
 def test_the_model_of_tiny_town_has_learnt_its_truths(report: ProbeReport) -> None:

@@ -18,7 +18,7 @@ from huggingface_hub import ModelCard
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.cli.main import main
 from bertviz_lab.cli.options import add_options, given_options
-from bertviz_lab.config import FinetuneConfig, PretrainConfig
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, shipped_models
 from bertviz_lab.training.checkpoints.hub_upload import card_for_hub, push_to_hub, scores_of
 from bertviz_lab.training.checkpoints.model_card import run_command, source_name
 from tests.little import little_checkpoint, little_folder
@@ -117,9 +117,7 @@ def test_the_card_carries_the_measured_scores_as_metadata() -> None:
     assert "## Validation scores on dev.tsv" in card.text
 
 
-@pytest.mark.parametrize(
-    "name", ["sentiment-mini", "wiki-mini", "entities-mini", "embed-mini", "emotions-mini", "answers-mini"]
-)
+@pytest.mark.parametrize("name", shipped_models())
 def test_the_cards_of_shipped_models_have_scores_that_the_hub_can_read(name: str) -> None:
     checkpoint = load_checkpoint(name)
     scores = scores_of(checkpoint.card)

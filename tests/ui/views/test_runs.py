@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bertviz_lab import InputError, load_checkpoint
-from bertviz_lab.config import SHIPPED
+from bertviz_lab.config import SHIPPED, shipped_models
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
@@ -120,9 +120,7 @@ def test_the_score_of_a_shipped_model_is_that_of_its_card(tmp_path: Path) -> Non
     state = AppState(Settings(runs_dir=tmp_path))
     readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     rows = table(state)
-    for name in (
-        "wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "emotions-mini", "answers-mini", "embed-mini",
-    ):  # fmt: skip
+    for name in shipped_models():
         card = (SHIPPED / name / "README.md").read_text(encoding="utf-8")
         measure, score = rows[name]["score_words"].rsplit(" ", 1)
         assert name == "answers-mini" or score in readme  # which tells answerable questions from the others
