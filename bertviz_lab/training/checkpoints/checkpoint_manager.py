@@ -17,7 +17,7 @@ from typing import Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, clean_up, disk_error, list_steps
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, clean_up, list_steps
 
 FORMAT = 1  # raise it when older versions of the lab could not resume from what is saved
 _CHECKSUMS = "checksums.json"
@@ -43,26 +43,13 @@ class CheckpointManager:
     def save(self, step: int, write: Callable[[Path], None], score: float | None = None) -> Path:
         """Have `write` fill the folder of this step, then remove checkpoints that need not be kept.
 
-        Raises `InputError` when the disk is full or cannot be written; earlier checkpoints are untouched.
+        Where that fails, earlier checkpoints are untouched.
         """
         clean_up(self.folder, "step-*")
         path = self.folder / f"step-{step:08d}"
-        try:
-            with atomic_folder(path) as fresh:
-                write(fresh)
-                _write_checksums(fresh, step, score)
-        except Exception as error:
-            reason = disk_error(error) or (isinstance(error, OSError) and error.strerror)
-            if isinstance(error, InputError) or not reason:
-                raise
-            last = None
-            with contextlib.suppress(InputError):
-                last = self.newest()
-            good = f"The last good one, of step {last.step}, is {last.path}." if last else "There is none before it."
-            raise InputError(
-                f"The checkpoint of step {step} could not be written: {reason}. {good} "
-                f"Free some space for {self.folder}, then resume with `resume=True`."
-            ) from error
+        with atomic_folder(path) as fresh:
+            write(fresh)
+            _write_checksums(fresh, step, score)
         self._damaged.discard(path)
         self._rotate(step)
         return path

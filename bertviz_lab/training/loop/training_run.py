@@ -20,7 +20,13 @@ from bertviz_lab.training.loop.sharding import shard_like, whole
 from bertviz_lab.training.loop.trackers import track
 from bertviz_lab.training.runs.events import Event, RunStarted
 from bertviz_lab.training.runs.notifier import Notifier
-from bertviz_lab.training.runs.run_folder import ConfigT, read_config, require_no_other_files, write_config
+from bertviz_lab.training.runs.run_folder import (
+    ConfigT,
+    full_disk_explained,
+    read_config,
+    require_no_other_files,
+    write_config,
+)
 
 _STATE, _OPTIMIZERS = "trainer.json", "optimizer.safetensors"
 
@@ -104,7 +110,11 @@ class TrainingRun(Generic[ConfigT]):
     def reported_events(self, notify: str) -> Iterator[Event]:
         """Run, send the metrics to the tracker of the settings, and the end to the webhook `notify`, "" for none."""
         notifier = Notifier(notify) if self.accelerator.is_main_process else Notifier()
-        yield from notifier.watch(track(self.events(), self.config, self.folder), self.folder)
+        yield from notifier.watch(self._tracked_events(), self.folder)
+
+    def _tracked_events(self) -> Iterator[Event]:
+        with full_disk_explained(self.folder):
+            yield from track(self.events(), self.config, self.folder)
 
     def open_folder(self, prepared: Path) -> None:
         """Create the folder and write the settings; the main process does this.

@@ -126,6 +126,21 @@ def require_no_other_files(folder: Path) -> None:
         raise InputError(f"{parts[0]} is not part of a run and would be overwritten; name another folder.") from error
 
 
+@contextlib.contextmanager
+def full_disk_explained(folder: Path) -> Iterator[None]:
+    """Raise `InputError`, which says how the run in `folder` goes on, in place of the error of a disk that failed."""
+    try:
+        yield
+    except Exception as error:
+        reason = disk_error(error)
+        if isinstance(error, InputError) or not reason:
+            raise
+        last = latest_checkpoint(folder)
+        saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
+        again = "free some space, then resume with `resume=True`"
+        raise InputError(f"{folder} could not be written: {reason}. {saved}: {again}.") from error
+
+
 def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Event]:
     """Write every event to the run's log and state, and pass it on.
 
@@ -140,34 +155,28 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
         log = _Log(folder / "events.jsonl")
         logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
-            for event in stream:
-                if isinstance(event, events.RunStarted):
-                    logged = log.cut_after_checkpoint(event.step)
-                # Steps are reported twice a second; waiting for the disk each time took 3% of a small model's training.
-                durable = not isinstance(event, events.StepDone)
-                if not (isinstance(event, events.CheckpointSaved) and event.step == logged):  # saved again, unchanged
-                    log.append(event, durable)
-                state = next_state(state, event)
-                write_state(folder, state, durable)
-                yield event
+            with full_disk_explained(folder):
+                for event in stream:
+                    if isinstance(event, events.RunStarted):
+                        logged = log.cut_after_checkpoint(event.step)
+                    # They come twice a second; waiting for the disk each time took 3% of a small model's training.
+                    durable = not isinstance(event, events.StepDone)
+                    repeated = isinstance(event, events.CheckpointSaved) and event.step == logged
+                    if not repeated:
+                        log.append(event, durable)
+                    state = next_state(state, event)
+                    write_state(folder, state, durable)
+                    yield event
         except GeneratorExit:
             raise
         except BaseException as error:
-            reported: BaseException = error
-            if (reason := disk_error(error)) and not isinstance(error, InputError):
-                last = latest_checkpoint(folder)
-                saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
-                again = "free some space, then resume with `resume=True`"
-                reported = InputError(f"{folder} could not be written: {reason}. {saved}: {again}.")
-            message = str(reported) if isinstance(reported, InputError) else f"{type(reported).__name__}: {reported}"
+            message = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             event = events.RunFinished(state.step, state.seconds, "failed", state.model, message)
             with contextlib.suppress(OSError):  # where the disk is full, the exception is all that is left
                 log.append(event)
             with contextlib.suppress(OSError):
                 write_state(folder, next_state(state, event))
-            if reported is error:
-                raise
-            raise reported from error
+            raise
 
 
 def discard_failed_run(folder: Path) -> bool:

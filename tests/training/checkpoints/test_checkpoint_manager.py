@@ -63,13 +63,10 @@ def two(tmp_path: Path) -> CheckpointManager:
     return checkpoints
 
 
-def test_where_nothing_was_saved_there_is_nothing_and_a_first_one_that_fails_says_so(tmp_path):
+def test_where_nothing_was_saved_there_is_nothing(tmp_path):
     checkpoints = CheckpointManager(tmp_path / "run" / "checkpoints")
     assert checkpoints.newest() is None
     assert latest_checkpoint(tmp_path / "run") is None
-    with pytest.raises(InputError, match="There is none before it"):
-        CheckpointManager(tmp_path).save(30, fails(OSError(28, "No space left on device")))
-    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -159,31 +156,12 @@ def test_partial_and_interrupted_checkpoints_are_removed_or_restored(two, tmp_pa
     assert names(tmp_path) == ["step-00000010", "step-00000020"]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(28, "No space left on device"),
-        Exception("Error while serializing: I/O error: No space left on device (os error 28)"),
-    ],
-    ids=["python", "rust"],
-)
-def test_a_full_disk_names_the_last_good_checkpoint_and_leaves_it(error, two, tmp_path):
-    with pytest.raises(InputError) as told:
-        two.save(30, fails(error))
-    assert str(told.value) == (
-        "The checkpoint of step 30 could not be written: No space left on device. "
-        f"The last good one, of step 20, is {tmp_path / 'step-00000020'}. "
-        f"Free some space for {tmp_path}, then resume with `resume=True`."
-    )
-    assert names(tmp_path) == ["step-00000010", "step-00000020"]
-    assert two.newest().step == 20
-
-
-@pytest.mark.parametrize("error", [TypeError("a bug"), KeyboardInterrupt()])
-def test_an_error_that_is_not_the_disk_s_goes_up_as_it_is(error, two, tmp_path):
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), TypeError("a bug"), KeyboardInterrupt()])
+def test_a_checkpoint_that_fails_leaves_the_earlier_ones(error, two, tmp_path):
     with pytest.raises(type(error)):
         two.save(30, fails(error))
     assert names(tmp_path) == ["step-00000010", "step-00000020"]
+    assert two.newest().step == 20
 
 
 def write_folder(folder: Path) -> None:

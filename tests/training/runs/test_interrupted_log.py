@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.atomic_io import disk_error
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, to_json
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.runs.test_run_folder import EVENTS, STARTED, STEP
@@ -128,12 +129,18 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
     assert content.decode().splitlines() == [to_json(event) for event in passed]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
-def test_a_disk_error_anywhere_in_the_run_has_the_same_message(number, tmp_path):
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(OSError(number, os.strerror(number)) for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)),
+        Exception("Error while serializing: I/O error: No space left on device (os error 28)"),  # of safetensors
+    ],
+)
+def test_a_disk_error_anywhere_in_the_run_has_the_same_message(error, tmp_path):
     def events() -> Iterator[Event]:
         yield EVENTS[0]
-        raise OSError(number, os.strerror(number))
+        raise error
 
-    with pytest.raises(InputError, match=f"{os.strerror(number)}. No checkpoint was saved yet"):
+    with pytest.raises(InputError, match=f"{disk_error(error)}. No checkpoint was saved yet"):
         list(record(events(), tmp_path))
     assert "free some space" in read_state(tmp_path).message
