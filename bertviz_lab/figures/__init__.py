@@ -2,5 +2,5 @@
 
 What is drawn of a model and a text is the result of `interpret` as JSON (`payload.figure`): words and pictures are made
 in the page, by `ui/components/figures`, for the lab, published pages and notebooks alike. `results` has those that
-have to be prepared, `attention` weights as codes and files; `charts` are payloads of charts for `training/`.
+have to be prepared, `attention` weights as codes and files.
 """

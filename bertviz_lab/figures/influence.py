@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertviz_lab.figures.charts import bars_payload
-from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.figures.payload import Payload, facts_payload, figure
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import TrainingInfluence
@@ -38,9 +37,10 @@ def tracin_payload(influence: "TrainingInfluence") -> Payload:
     values = influence.tracin[places]
     peak = float(abs(values).max(initial=0)) or 1.0
     ranks = _ranks(influence.nearest(len(influence.sentences)))
-    return bars_payload(
-        [influence.sentences[at] for at in places],
-        [("TracIn", values.tolist())],
+    return figure(
+        "bars",
+        groups=[influence.sentences[at] for at in places],
+        series=[("TracIn", values.tolist())],
         texts=[[f"{100 * value / peak:+.0f}" for value in values]],
         peak=1.25 * peak,  # room for the numbers
         extra_columns=[
@@ -57,9 +57,10 @@ def tracin_payload(influence: "TrainingInfluence") -> Payload:
 def bm25_payload(influence: "TrainingInfluence") -> Payload:
     """Return the training sentences that are most relevant to the text by the words that they share."""
     places, ranks = influence.nearest(_LISTED), _ranks(influence.helpful(len(influence.sentences)))
-    return bars_payload(
-        [influence.sentences[at] for at in places],
-        [("BM25", influence.bm25[places].tolist())],
+    return figure(
+        "bars",
+        groups=[influence.sentences[at] for at in places],
+        series=[("BM25", influence.bm25[places].tolist())],
         number_format=".1f",
         extra_columns=[
             ("rank by TracIn", [ranks.get(at) for at in places]),
@@ -77,9 +78,10 @@ def _ranks(places: Sequence[int]) -> dict[int, float]:
 
 def retrained_payload(names: Sequence[str], runs: Sequence[tuple[str, Sequence[float]]]) -> Payload:
     """Return the probabilities of some tokens, `names`, by the model and by runs that were trained again."""
-    return bars_payload(
-        names,
-        runs,
+    return figure(
+        "bars",
+        groups=names,
+        series=runs,
         number_format=".1%",
         title="The prediction after training without these sentences",
         sentence="Same text, vocabulary, seed and number of steps, but for the sentences that were left out.",

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from bertviz_lab import strict_json
 
+#: Maximum number of labels in a chart; a person cannot read more, and a browser is slow to draw them.
+MOST_LABELS = 40
+
 
 class Payload(str):
     """A payload as text, a type of its own to distinguish it from user input."""

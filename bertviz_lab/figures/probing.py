@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bertviz_lab.figures.charts import lines_payload, matrix_payload
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, figure
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import LayerProbes, LensFit
@@ -28,9 +27,10 @@ def probes_payload(probes: "LayerProbes", random: "LayerProbes", task: str) -> P
     layers = ["embeddings", *(str(layer) for layer in range(1, len(probes.accuracy)))]
     best = int(np.argmax(probes.selectivity))
     flat = np.ones(len(layers))
-    return lines_payload(
-        layers,
-        [
+    return figure(
+        "lines",
+        places=layers,
+        series=[
             ("probe", probes.accuracy),
             ("control task", probes.control),
             ("random weights", random.accuracy),
@@ -58,10 +58,11 @@ def probes_over_training_payload(
 ) -> Payload:
     """Return one measure of the probes, layer by layer and snapshot by snapshot."""
     values = np.stack([getattr(probes, measure) for probes in of_steps], axis=1)
-    return matrix_payload(
-        values,
-        ["embeddings", *(f"layer {layer}" for layer in range(1, len(values)))],
-        [f"{step:,}" for step in steps],
+    return figure(
+        "matrix",
+        values=values,
+        rows=["embeddings", *(f"layer {layer}" for layer in range(1, len(values)))],
+        columns=[f"{step:,}" for step in steps],
         column_name="step",
         texts=[[f"{100 * value:.0f}" for value in row] for row in values],
         peak=1.0,
@@ -74,9 +75,10 @@ def probes_over_training_payload(
 
 def lens_fit_payload(fit: "LensFit") -> Payload:
     """Return how far each layer's prediction is from the model's own on held-out text, by both lenses."""
-    return lines_payload(
-        ["embeddings", *(str(layer) for layer in range(1, len(fit.tuned_lens)))],
-        [("logit lens", fit.logit_lens), ("tuned lens", fit.tuned_lens)],
+    return figure(
+        "lines",
+        places=["embeddings", *(str(layer) for layer in range(1, len(fit.tuned_lens)))],
+        series=[("logit lens", fit.logit_lens), ("tuned lens", fit.tuned_lens)],
         title="How near each lens comes to the model's output",
         place_name="layer",
         low=0.0,

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.figures.attention import sqrt_codes
-from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import base64_array, figure, to_json
 from bertviz_lab.figures.results import attribution_body
 from bertviz_lab.interpret import Attribution, HeadAblation, Target
@@ -16,7 +15,9 @@ from tests.ui.components.harness import SENTENCE, encoding
 
 
 def matrix(values: object, rows: str, columns: str, **options: object) -> dict[str, Any]:
-    return shown(matrix_payload(np.array(values), list(rows), list(columns), title="T", **options))
+    return shown(
+        figure("matrix", values=np.array(values), rows=list(rows), columns=list(columns), title="T", **options)
+    )
 
 
 def test_a_matrix_has_its_numbers_or_words_in_cells_and_table() -> None:
@@ -61,11 +62,11 @@ def test_a_color_scale_is_named_with_its_range_and_unit() -> None:
 
 def test_bars_have_labels_a_peak_and_a_table() -> None:
     series = [("one", [0.5, 0.25]), ("two", [0.1, None])]
-    body = shown(bars_payload(["cat", "dog"], series, title="T", extra_columns=[("seen", [7, 8])]))
+    body = shown(figure("bars", groups=["cat", "dog"], series=series, title="T", extra_columns=[("seen", [7, 8])]))
     assert (body["layout"]["xaxis"]["range"], body["series"][1]["texts"]) == ([0, 0.5], ["0.100", ""])
     rows = [["cat", 0.5, 0.1, 7], ["dog", 0.25, None, 8]]
     assert body["table"] == {"header": ["", "one", "two", "seen"], "rows": rows}
-    shares = shown(bars_payload(["cat", "dog"], series, title="T", number_format=".0%", missing="none"))
+    shares = shown(figure("bars", groups=["cat", "dog"], series=series, title="T", number_format=".0%", missing="none"))
     assert (shares["layout"]["xaxis"]["range"], shares["series"][1]["texts"]) == ([0, 1], ["10%", "none"])
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bertviz_lab.data.examples import Example, FileInfo, LabelledWords, Question
-from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, columns_payload
-from bertviz_lab.figures.payload import Payload, message_payload, to_json
+from bertviz_lab.figures.payload import MOST_LABELS, Payload, figure, message_payload, to_json
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.corpora.health_report import HealthReport
@@ -122,10 +121,11 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
     cut = "All of them fit into"
     if histogram.cut:
         cut = f"{histogram.cut:,} of {counts.sum():,} ({histogram.cut / counts.sum():.1%}) are longer than"
-    return columns_payload(
-        counts,
-        names,
-        [f"{name} tokens: {count:,} texts" for name, count in zip(names, counts.tolist(), strict=True)],
+    return figure(
+        "columns",
+        values=counts,
+        names=names,
+        details=[f"{name} tokens: {count:,} texts" for name, count in zip(names, counts.tolist(), strict=True)],
         title="Sequence lengths in tokens",
         marked=beyond,
         mark_names=("fits", f"longer than {histogram.max_length} tokens") if any(beyond) else (),
@@ -150,9 +150,10 @@ def balance_payload(report: "TaskReport") -> Payload:
     totals = {"training": trained, "held out": held_out}
     shown = {name: split for name, split in counts.items() if totals[name]}
     majority = max(classes, key=lambda c: c.train)
-    return bars_payload(
-        [c.label for c in classes],
-        [(name, [count / totals[name] for count in split]) for name, split in shown.items()],
+    return figure(
+        "bars",
+        groups=[c.label for c in classes],
+        series=[(name, [count / totals[name] for count in split]) for name, split in shown.items()],
         title="Labels",
         number_format=".1%",
         texts=[[f"{count / totals[name]:.1%} ({count:,})" for count in split] for name, split in shown.items()],
@@ -224,9 +225,10 @@ def text_item(index: int, text: str, text_b: str | None = None, *, row: dict[str
 def gained_payload(pieces: Sequence["NewPiece"]) -> Payload:
     """Return the pieces that a vocabulary has gained, by the tokens of the training text that each saves."""
     useful = sorted(pieces, key=lambda piece: -piece.saved)
-    return bars_payload(
-        [piece.piece for piece in useful],
-        [("tokens saved", [piece.saved for piece in useful])],
+    return figure(
+        "bars",
+        groups=[piece.piece for piece in useful],
+        series=[("tokens saved", [piece.saved for piece in useful])],
         title="Words gained",
         number_format=".0f",
         extra_columns=[

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.charts import MOST_LABELS, bars_payload, lines_payload, matrix_payload
-from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.payload import MOST_LABELS, Payload, figure, message_payload
 from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.metrics.classification import Calibration, ClassificationReport, MultiLabelReport
 from bertviz_lab.metrics.entities import EntityReport
@@ -46,10 +45,11 @@ def confusion_payload(report: ClassificationReport) -> Payload:
             f"{errors[block].sum():,} of all {errors.sum():,} errors; the CSV has all cells."
         )
     zero = "0" if len(drawn) <= _ZEROS_WRITTEN else ""
-    payload = matrix_payload(
-        counts[block],
-        names,
-        names,
+    payload = figure(
+        "matrix",
+        values=counts[block],
+        rows=names,
+        columns=names,
         row_name="true label",
         texts=[[f"{count:,}" if count else zero for count in row] for row in counts[block].tolist()],
         details=[[cell_text(i, j) for j in drawn] for i in drawn],
@@ -92,9 +92,10 @@ def reliability_payload(calibration: Calibration) -> Payload:
     verdict = "It is well calibrated."
     if abs(gap) >= 0.02:
         verdict = "It is overconfident." if gap > 0 else "It is underconfident."
-    return lines_payload(
-        [name for name, _ in named],
-        [("accuracy", [b.accuracy for b in bins]), ("confidence", [b.confidence for b in bins])],
+    return figure(
+        "lines",
+        places=[name for name, _ in named],
+        series=[("accuracy", [b.accuracy for b in bins]), ("confidence", [b.confidence for b in bins])],
         title="Reliability diagram",
         place_name="confidence",
         low=0.0,
@@ -128,9 +129,10 @@ def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityRe
         scores = tuple(sorted(scores, key=lambda s: -s.support))
     supported = [s for s in scores if s.support]
     worst = min(supported, key=lambda s: s.f1) if len(supported) > 1 else None
-    return bars_payload(
-        [s.label for s in scores],
-        [(name, [getattr(s, name.lower()) for s in scores]) for name in ("precision", "recall", "F1")],
+    return figure(
+        "bars",
+        groups=[s.label for s in scores],
+        series=[(name, [getattr(s, name.lower()) for s in scores]) for name in ("precision", "recall", "F1")],
         title=f"Metrics per {what}",
         number_format=".1%",
         extra_columns=[("examples", [s.support for s in scores])],
@@ -154,9 +156,10 @@ def slices_payload(slices: Sequence["Slice"], measure: str) -> Payload:
     worst, best = min(filled, key=lambda s: s.score), max(filled, key=lambda s: s.score)
     name, show = NAMES.get(measure, measure), partial(format_score, measure)
     told = [f"{s.kind} {s.name}, {show(s.score)}" for s in (best, worst)]
-    return bars_payload(
-        groups,
-        [(name, [s.score for s in filled])],
+    return figure(
+        "bars",
+        groups=groups,
+        series=[(name, [s.score for s in filled])],
         title=f"{name} by {' and '.join(kinds)}",
         number_format=".1%",
         texts=[[f"{show(s.score)} of {s.count:,}" for s in filled]],
@@ -219,9 +222,10 @@ def trials_payload(results: "Results") -> Payload:
         columns[other] = [trial["scores"].get(other) for trial in trials]
     padding = [None] * (len(bars) - len(trials))
     groups, values, texts = zip(*bars, strict=True)
-    return bars_payload(
-        groups,
-        [(name, values)],
+    return figure(
+        "bars",
+        groups=groups,
+        series=[(name, values)],
         title="Trials" if len(trials) > 1 else "Result",
         number_format=".1%",
         texts=[texts],

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertviz_lab.data.examples import Label, LabelledText
-from bertviz_lab.figures.charts import points_payload
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.figures.training.data import Item, text_item
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -67,9 +66,10 @@ def map_payload(points: "DataMap", texts: Sequence[LabelledText], doubted: Seque
     shown.sort(key=lambda place: float(points.confidence[place]))
     groups = [0 if share >= 0.75 else 1 if share >= 0.25 else 2 for share in points.correctness[shown]]
     known, drawn = set(doubted), f"{len(shown):,} of {len(texts):,} examples are drawn" * (len(shown) < len(texts))
-    return points_payload(
-        np.stack([points.variability[shown], points.confidence[shown]], axis=1),
-        [f"{label_words(texts[place].label)}: {texts[place].text_a[:90]}" for place in shown],
+    return figure(
+        "points",
+        points=np.stack([points.variability[shown], points.confidence[shown]], axis=1),
+        names=[f"{label_words(texts[place].label)}: {texts[place].text_a[:90]}" for place in shown],
         title="Dataset map",
         axes=("variability", "confidence"),
         groups=groups,

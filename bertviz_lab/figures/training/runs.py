@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.charts import bars_payload, matrix_payload
-from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.payload import Payload, figure, to_json
 from bertviz_lab.figures.training.curves import FURNITURE, compared_panels, thinned
 
 #: Events that the chart uses.
@@ -127,10 +126,11 @@ def learning_payload(rows: Rows) -> Payload | None:
     passed_names = ", ".join(itertools.compress(names, passed))
     missing = ", ".join(name for name, is_passed in zip(names, passed, strict=True) if not is_passed)
     verdicts = [f"{'✓ ' * is_passed}{line[-1]:.0%}" for is_passed, line in zip(passed, shares, strict=True)]
-    payload = matrix_payload(
-        shares,
-        [f"{verdict} {name.split(' (')[0]}" for verdict, name in zip(verdicts, names, strict=True)],
-        steps,
+    payload = figure(
+        "matrix",
+        values=shares,
+        rows=[f"{verdict} {name.split(' (')[0]}" for verdict, name in zip(verdicts, names, strict=True)],
+        columns=steps,
         row_name="probe",
         texts=[[""] * len(steps)] * len(kinds),
         shades=shares - _CHANCE,
@@ -170,13 +170,14 @@ def compared_payload(runs: Sequence[tuple[str, Rows]]) -> Payload | None:
         late = f" at step {row['step']:,}" if row and last > 1.2 * row["step"] + 5 else ""  # training has gone on since
         series.append((name, shares))
         texts.append(["" if share is None else f"{share:.0%}{late}" for share in shares])
-    return bars_payload(
-        [
+    return figure(
+        "bars",
+        groups=[
             _title(probes, kind).split(" (")[0]
             + (f" ({PROBES[probes].title if probes in PROBES else probes})" if several else "")
             for probes, kind in kinds
         ],
-        series,
+        series=series,
         title="Minimal-pair probes",
         number_format=".0%",
         texts=texts,

@@ -19,7 +19,6 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from bertviz_lab.figures.attention import attention_body, attention_payload, sqrt_codes
-from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import figure
 from bertviz_lab.figures.training.data import examples_payload, preview_payload
 from bertviz_lab.interpret import Candidate, FillMask, MaskedText, MaskPrediction, QueryKey
@@ -179,24 +178,25 @@ def charts() -> dict[str, str]:
     points = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
     words = {"file": "toy", "sentence": "A sentence.", "note": "A note."}
     return {
-        "matrix": matrix_payload(table, ["one", "two"], ["x", "y", "z"], unit="nats", picks=([0, 1], [0, 1, 2]),
-                                 title="Matrix", **words),
-        "words": matrix_payload(np.abs(table), ["one", "two"], ["x", "y", "z"], title="Words",
-                                words=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]], **words),
-        "bars": bars_payload(["cat", "dog", HOSTILE[0]], [("now", [0.5, 0.25, 0.1]), ("then", [0.1, None, 0.2])],
-                             title="Bars", **words),
-        "columns": columns_payload(np.array([1.0, -2.0, 0.5]), ["1", "2", "3"], ["up", "down", "half"], title="Columns",
-                                   **words),
-        "counts": matrix_payload(np.array([[9, 1], [1, 1]]), ["yes", "no"], ["yes", "no"], title="Counts",
-                                 details=[["a", "b"], ["c", "d"]], picks=([0, 1], [0, 1]),
-                                 shades=np.array([[0.9, -0.3], [-0.7, 0.7]]), peak=1.0, **words),
-        "histogram": columns_payload(np.array([4, 9, 1]), ["1–8", "9–16", "17–24"], ["four", "nine", "one"],
-                                     title="Histogram", marked=[False, False, True], mark_names=["fits", "cut"],
-                                     **words),
+        "matrix": figure("matrix", values=table, rows=["one", "two"], columns=["x", "y", "z"], unit="nats",
+                         picks=([0, 1], [0, 1, 2]), title="Matrix", **words),
+        "words": figure("matrix", values=np.abs(table), rows=["one", "two"], columns=["x", "y", "z"], title="Words",
+                        words=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]], **words),
+        "bars": figure("bars", groups=["cat", "dog", HOSTILE[0]], title="Bars",
+                       series=[("now", [0.5, 0.25, 0.1]), ("then", [0.1, None, 0.2])], **words),
+        "columns": figure("columns", values=np.array([1.0, -2.0, 0.5]), names=["1", "2", "3"],
+                          details=["up", "down", "half"], title="Columns", **words),
+        "counts": figure("matrix", values=np.array([[9, 1], [1, 1]]), rows=["yes", "no"], columns=["yes", "no"],
+                         title="Counts", picks=([0, 1], [0, 1]),
+                         details=[["a", "b"], ["c", "d"]], shades=np.array([[0.9, -0.3], [-0.7, 0.7]]), peak=1.0,
+                         **words),
+        "histogram": figure("columns", values=np.array([4, 9, 1]), names=["1–8", "9–16", "17–24"],
+                            details=["four", "nine", "one"], title="Histogram", marked=[False, False, True],
+                            mark_names=["fits", "cut"], **words),
         "plane": figure("plane", points=points, names=["a", "b", "c"], title="Plane", groups=[0, 0, 1],
                         group_names=["A", "B"], paths=[[0, 1]], **words),
-        "lines": lines_payload(["0", "1", "2"], [("s", [0.1, 0.5, 0.9]), ("t", [1.0, None, 0.2])], title="Lines",
-                               place_name="layer", **words),
+        "lines": figure("lines", places=["0", "1", "2"], title="Lines", place_name="layer",
+                        series=[("s", [0.1, 0.5, 0.9]), ("t", [1.0, None, 0.2])], **words),
     }  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import figure, message_payload
 from bertviz_lab.figures.training.finetuning import confusion_payload
 from bertviz_lab.metrics.classification import classification_report
@@ -138,7 +137,7 @@ def test_the_table_has_counts_and_shares_as_they_are_drawn_and_the_csv_has_all(v
     assert rows[:2] == [["true label", "predicted", "examples"], ["00", "40", "1"]]
     assert len(rows) == 1 + 41
     words = [["12.8% (5)", "0.0% (0)"]]
-    feed("chart", bars_payload(["cat", "dog"], [("share", [0.1282, 0.0])], title="Shares", texts=words))
+    feed("chart", figure("bars", groups=["cat", "dog"], series=[("share", [0.1282, 0.0])], title="Shares", texts=words))
     expect(page.locator("#chart .heading")).to_have_text("Shares")
     expect(table(page).locator("td")).to_have_text(words[0])
 
@@ -214,7 +213,7 @@ def test_marked_columns_have_another_look_and_all_take_the_colours_of_a_dark_pag
 
 def test_a_tall_chart_scrolls_on_the_page_and_is_saved_entire(visit: Visit):
     names = [f"label {number}" for number in range(100)]
-    page = visit(chart=bars_payload(names, [("share", [0.5] * 100)], title="Tall"))
+    page = visit(chart=figure("bars", groups=names, series=[("share", [0.5] * 100)], title="Tall"))
     expect(page.locator("#chart .heading")).to_have_text("Tall")
     expect(drawn(page, "bars")).to_have_count(100)
     plot = page.locator("#chart .plot")
@@ -225,7 +224,7 @@ def test_a_tall_chart_scrolls_on_the_page_and_is_saved_entire(visit: Visit):
 
 def test_the_names_of_many_columns_lie_apart_and_the_matrix_scrolls(visit: Visit):
     names = [f"label {number}" for number in range(40)]
-    page = visit(width=400, chart=matrix_payload(np.eye(40), names, names, title="Wide"))
+    page = visit(width=400, chart=figure("matrix", values=np.eye(40), rows=names, columns=names, title="Wide"))
     expect(page.locator("#chart .xtick")).to_have_count(40)
     lefts = page.locator("#chart .xtick").evaluate_all("all => all.map((tick) => tick.getBoundingClientRect().left)")
     widths = page.locator("#chart .xtick").evaluate_all("all => all.map((tick) => tick.getBoundingClientRect().width)")

@@ -1,5 +1,9 @@
-// Charts as data: a Plotly figure, its numbers as a table, and its captions {title, sentence, note, file}. Each
-// function is called with what Python's `figures/charts.py` sends under its name.
+// Charts as data: a Plotly figure, its numbers as a table, and its captions {title, sentence, note, file}: a title
+// and a sentence above it, a note below it, and the name of its downloads.
+//
+// `details` are tooltips, `texts` labels in the place of the values, `extra_columns` further ones of the table, [name,
+// entries] each. `peak` is the value of full color or a full bar. `picks` are what a click on a mark sends, `csv` the
+// rows of that download where they are more than the table's.
 //
 // Axes are numeric with ticks that carry the names: tokens and labels repeat, and a category axis would merge them.
 
@@ -58,7 +62,8 @@ function chart(captions, body, header, rows, figure, extra = []) {
 }
 
 /** A heat map of rows of numbers; null is left white. `scale` is what the colors show, such as "cosine", for a
- * legend. */
+ * legend; `shades` are numbers for them in place of the values. `words` are in the cells, and before the numbers in the
+ * table too. With `axis`, the title of the column axis, only some of its many columns are named. */
 export function matrix({ values, rows, columns, row_name: rowName = '', column_name: columnName = '', unit = '',
   words = null, texts = null, details = null, shades = values, peak = null, picks = [[], []], axis = '',
   scale = '', ...captions }) {
@@ -98,7 +103,8 @@ export function matrix({ values, rows, columns, row_name: rowName = '', column_n
   return chart(captions, body, [rowName, ...columns], rows.map((name, at) => [name, ...entries[at]]), figure);
 }
 
-/** Horizontal bars: a row for each group, a bar in it for each [name, values] of `series`. */
+/** Horizontal bars: a row for each group, a bar in it for each [name, values] of `series`. `reference` is a value with
+ * a dashed line and its name; of groups that are `ranked`, such as "most frequent labels", the first are drawn. */
 export function bars({ groups, series, number_format: format = '', missing = '', texts = null, peak = null,
   extra_columns: extra = [], colors = COLORS, reference = null, ranked = '', ...captions }) {
   const numbers = series.flatMap(([, values]) => values.filter(isNumber));
@@ -187,7 +193,8 @@ export function points({ points: places, names, axes, groups, group_names: group
   return chart(captions, body, [what, ...axes], table, figure, extra);
 }
 
-/** Lines over named places, [name, values] each; the y-axis covers at least `low` to `high`. */
+/** Lines over named places, [name, values] each; the y-axis covers at least `low` to `high`; series
+ * that are `dashed` are references. */
 export function lines({ places, series, place_name: placeName, low = null, high = null, details = null, dashed = [],
   extra_columns: extra = [], ...captions }) {
   const written = aligned(series.flatMap(([, values]) => values));

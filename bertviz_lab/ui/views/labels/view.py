@@ -19,8 +19,7 @@ from bertviz_lab.data.tasks.corrections import (
     write_corrections,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.charts import bars_payload
-from bertviz_lab.figures.payload import Payload, facts_payload
+from bertviz_lab.figures.payload import Payload, facts_payload, figure
 from bertviz_lab.figures.training.data import examples_payload
 from bertviz_lab.figures.training.label_check import alike_item, doubt_item, label_words, map_payload
 from bertviz_lab.metrics.names import NAMES, format_score
@@ -183,9 +182,10 @@ def compared(state: AppState, visitor: Visitor, run_id: Word) -> Payload | None:
     scores = {"held-out": [report["scores"][metric] for report in reports.values()]}
     if all(report["test"] for report in reports.values()):
         scores["test"] = [report["test"]["scores"][metric] for report in reports.values()]
-    return bars_payload(
-        list(reports),
-        [(f"{NAMES[metric]}, {split}", values) for split, values in scores.items()],
+    return figure(
+        "bars",
+        groups=list(reports),
+        series=[(f"{NAMES[metric]}, {split}", values) for split, values in scores.items()],
         title="Trained again on corrected labels",
         texts=[[format_score(metric, value) for value in values] for values in scores.values()],
         number_format=".1%",
