@@ -1,7 +1,6 @@
 """Results of a fine-tuning as charts: confusion matrix, reliability, scores per class and slice, and trials."""
 
 import math
-import statistics
 from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
@@ -181,38 +180,26 @@ def _most_confused(counts: NDArray[np.int64], errors: NDArray[np.int64]) -> list
 
 #: A confusion matrix with more labels leaves its zeros unwritten.
 _ZEROS_WRITTEN = 15
-RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
 
 
 def trials_payload(results: "Results") -> Payload:
     """Return the score of each trial of a run and of the baseline: bars of the metric by which they are compared.
 
-    Trials that differ in the seed alone are summarized by mean and standard deviation.
+    Trials that differ in the seed alone are followed by their mean and standard deviation.
     """
     task, field, trials = TASK_SCORES[results.task], results.metric, results.trials
     name, show = dict(task.scores).get(field, field.replace("_", " ")), partial(format_score, field)
     values = [float(trial["scores"][field]) for trial in trials]
     bars = [(trial["name"] or "this run", value, show(value)) for trial, value in zip(trials, values, strict=True)]
     sentences = []
-    trained = [bar for bar in bars if bar[0] != RANDOM_WEIGHTS]
+    trained = [bar for bar, trial in zip(bars, trials, strict=True) if not trial["random"]]
     if len(trained) > 1:
         best, _, text = (min if field == "loss" else max)(trained, key=itemgetter(1))
         sentences.append(f"Best on held-out examples: {best}, {name} {text}.")
-    families: dict[str, list[float]] = {}  # the values of trials that differ in the seed alone
-    for group, value, _ in bars:
-        family = ", ".join(part for part in group.split(", ") if not part.startswith("seed "))
-        families.setdefault(family, []).append(value)
-    for family, members in families.items():
-        if len(members) < 2:
-            continue
-        mean, deviation = statistics.fmean(members), format_deviation(field, statistics.stdev(members))
-        group = f"mean, {family}" if family else f"mean of {len(members)} seeds"
+    for family in results.seed_statistics:
+        group = f"mean, {family['name']}" if family["name"] else f"mean of {family['count']} seeds"
+        mean, deviation = family["mean"][field], format_deviation(field, family["deviation"][field])
         bars.append((group, mean, f"{show(mean)} ± {deviation}"))
-        prefix = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"
-        sentences.append(
-            f"{prefix} {len(members)} seeds: mean {show(mean)}, standard deviation {deviation}, "
-            f"{show(min(members))} to {show(max(members))}."
-        )
     baseline = results.baselines.get(field)
     if baseline is not None:
         bars.append((task.baseline, float(baseline), show(float(baseline))))

@@ -18,6 +18,7 @@ from bertviz_lab.figures.training.data import (
 )
 from bertviz_lab.metrics.classification import calibration, classification_report
 from bertviz_lab.metrics.entities import entity_report
+from bertviz_lab.training.finetuning.setup import seed_statistics
 from tests.charts import shown
 from tests.ui.components import tuned
 from tests.ui.components.tuned import task_events
@@ -31,8 +32,13 @@ def results(task: str, metric: str, *names: str, **baselines: float) -> Any:
     rows = [row for row in task_events(task, names) if row["event"] == "TrialDone"]
     of_trial = ("event", "name", "trial", "step", "best_step", "seconds", "tokens")
     scores = [{key: value for key, value in row.items() if key not in of_trial} for row in rows]
-    trials = [{**row, "scores": of_row} for row, of_row in zip(rows, scores, strict=True)]
-    return SimpleNamespace(task=task, metric=metric, trials=trials, baselines=baselines)
+    same = {"learning_rate": 1e-3, "batch_size": 32, "epochs": 1}
+    trials = [
+        {**row, **same, "scores": of_row, "seed": place, "random": row["name"] == "random weights"}
+        for place, (row, of_row) in enumerate(zip(rows, scores, strict=True))
+    ]
+    means = seed_statistics(trials)
+    return SimpleNamespace(task=task, metric=metric, trials=trials, baselines=baselines, seed_statistics=means)
 
 
 def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() -> None:
