@@ -33,7 +33,7 @@ class LabelScores:
 
     def __init__(self) -> None:
         self.loss, self.correct, self.count = 0.0, 0, 0
-        self.positives = self.predicted_positives = self.true_positives = 0
+        self.positives = self.true_positives = 0
 
     def add(self, logits: Tensor, labels: Tensor) -> None:
         labelled = labels != IGNORE_INDEX
@@ -44,7 +44,6 @@ class LabelScores:
         self.correct += int(is_right.sum())
         self.count += len(labels)
         self.positives += int(is_positive.sum())
-        self.predicted_positives += int((predicted == 1).sum())
         self.true_positives += int((is_right & is_positive).sum())
 
     def means(self, name: str) -> dict[str, float]:

@@ -91,7 +91,8 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
         scores["nsp_majority"] = max(nsp.positives, nsp.count - nsp.positives) / nsp.count
     if is_detection:
-        scores["rtd_f1"] = 2 * rtd.true_positives / max(1, rtd.predicted_positives + rtd.positives)
+        errors = rtd.count - rtd.correct  # of two classes: false positives and false negatives
+        scores["rtd_f1"] = 2 * rtd.true_positives / max(1, 2 * rtd.true_positives + errors)
     return scores
 
 
