@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.interpret.attention import TextTrace, rollout, trace_text
+from bertviz_lab.interpret.attention import TextTrace, trace_text
 from bertviz_lab.interpret.inputs import OnProgress, analysis, backbone, check_passes, nothing, variants_per_batch
 from bertviz_lab.model import Patch
 from bertviz_lab.model.attention import extended_attention_mask
@@ -36,28 +36,27 @@ class InformationFlow:
     def flow(self, method: FlowMethod) -> NDArray[np.float64]:
         """Return each input token's share in each position after each layer, (layers, tokens, tokens).
 
-        Contributions of successive layers are multiplied (Abnar and Zuidema 2020). Only attention needs the identity
-        added for the residual connection; the other methods measure it.
+        Contributions of successive layers are multiplied (Abnar and Zuidema 2020).
         """
-        layers = self.contributions[method]
-        if method == "attention":
-            return rollout(layers[:, None])
-        return np.stack([*accumulate(layers, lambda flow, layer: layer @ flow)])
+        return np.stack([*accumulate(self._mixing(method), lambda flow, layer: layer @ flow)])
 
     def paths(self, method: FlowMethod, position: int) -> NDArray[np.float64]:
         """Return how much of a position's final state takes each edge, (layers, tokens, tokens).
 
         Rows receive, columns give, as in `contributions`; the edges of a layer sum to 1.
         """
-        layers = self.contributions[method]
-        if method == "attention":  # half is the residual connection, as in rollout
-            layers = (layers + np.eye(layers.shape[-1])) / 2
+        layers = self._mixing(method)
         reaches = np.eye(layers.shape[-1])[position]  # the share of each token's state that reaches the position
         edges = np.empty_like(layers)
         for layer in reversed(range(len(layers))):
             edges[layer] = reaches[:, None] * layers[layer]
             reaches = edges[layer].sum(0)
         return edges
+
+    def _mixing(self, method: FlowMethod) -> NDArray[np.float64]:
+        """Return the contributions with the residual connection, which attention alone does not measure: half of it."""
+        layers = self.contributions[method]
+        return (layers + np.eye(layers.shape[-1])) / 2 if method == "attention" else layers
 
 
 @analysis
