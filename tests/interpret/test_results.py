@@ -85,7 +85,7 @@ def test_the_report_of_words_is_by_entities_where_labels_mark_them(run) -> None:
     assert found.words_report.accuracy == pytest.approx(found.scores["accuracy"])
     rows = [LabelledWords(("a", "b"), ("DET", "NEW"), 1)]
     plain = results("tokens", rows, [Prediction(labels=("DET", "NOUN"), certainty=(0.5, 1.0))], ("DET", "NOUN"))
-    assert plain.report is plain.words_report
+    assert plain.report.per_class == plain.words_report.per_class
     assert plain.report.labels == ("DET", "NOUN", "NEW")
     assert read_results(run("qa")).report is None
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from bertviz_lab.data.examples import Example, LabelledText, LabelledWords, Task, read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import classification as metrics
-from bertviz_lab.metrics.entities import EntityReport, marks_entities
+from bertviz_lab.metrics.entities import EntityReport
 from bertviz_lab.metrics.names import METRICS
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.finetuning.tasks import task_for
 from bertviz_lab.training.finetuning.tasks.base import UNKNOWN, FinetuningTask, Prediction
 from bertviz_lab.training.finetuning.tasks.classification import Classification
+from bertviz_lab.training.finetuning.tasks.tokens import Tokens
 
 _LENGTHS = {most: f"up to {most} words" for most in (8, 16, 32, 64)}  # slices by length
 
@@ -71,19 +72,12 @@ class Results:
     @cached_property
     def report(self) -> metrics.ClassificationReport | metrics.MultiLabelReport | EntityReport | None:
         """Scores per class, per word label or per entity type (BIO labels); None for other tasks."""
-        if self.task == "tokens" and not marks_entities(self.labels):
-            return self.words_report
         return self._task.report(self.examples, self.predictions)
 
     @cached_property
     def words_report(self) -> metrics.ClassificationReport:
         """Scores of the labels of single words."""
-        true = [label for e in cast(Sequence[LabelledWords], self.examples) for label in e.labels]
-        names = (*self.labels, *sorted(set(true) - set(self.labels)))
-        class_ids = {label: number for number, label in enumerate(names)}
-        truth = np.array([class_ids[label] for label in true], dtype=np.int64)
-        predicted = np.array([class_ids[label] for p in self.predictions for label in p.labels], dtype=np.int64)
-        return metrics.classification_report(truth, predicted, names)
+        return cast(Tokens, self._task).words_report(cast(Sequence[LabelledWords], self.examples), self.predictions)
 
     @cached_property
     def _true_names(self) -> list[str]:

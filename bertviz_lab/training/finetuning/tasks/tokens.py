@@ -13,10 +13,13 @@ from torch.nn.utils.rnn import pad_sequence
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.examples import LabelledWords
 from bertviz_lab.data.tasks.batches import Features, TaskBatch
+from bertviz_lab.metrics.classification import ClassificationReport, classification_report
 from bertviz_lab.metrics.entities import EntityReport, entity_report, marks_entities
 from bertviz_lab.model import BertForTokenClassification
 from bertviz_lab.model.losses import soft_target_loss
 from bertviz_lab.training.finetuning.tasks.base import FinetuningTask, Logits, Outputs, Prediction, fields
+
+Sentences = Sequence[LabelledWords]
 
 
 class Tokens(FinetuningTask[LabelledWords]):
@@ -51,9 +54,7 @@ class Tokens(FinetuningTask[LabelledWords]):
         labelled = (batch.targets != IGNORE_INDEX).nonzero(as_tuple=True)
         return soft_target_loss(logits[0][labelled], theirs[labelled]) / max(1, batch.count)
 
-    def predictions(
-        self, examples: Sequence[LabelledWords], features: Features, outputs: list[Outputs]
-    ) -> list[Prediction]:
+    def predictions(self, examples: Sentences, features: Features, outputs: list[Outputs]) -> list[Prediction]:
         from scipy.special import softmax
 
         read: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
@@ -63,31 +64,37 @@ class Tokens(FinetuningTask[LabelledWords]):
             read[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
         return [Prediction(labels=tuple(tags), certainty=tuple(certainty)) for tags, certainty in read]
 
-    def report(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> EntityReport:
-        """Return scores by type of entity."""
+    def report(self, examples: Sentences, predictions: Sequence[Prediction]) -> EntityReport | ClassificationReport:
+        """Return scores by type of entity, or by label where the labels mark no entities."""
+        if not marks_entities(self.labels):
+            return self.words_report(examples, predictions)
         return entity_report([example.labels for example in examples], [p.labels for p in predictions])
+
+    def words_report(self, examples: Sentences, predictions: Sequence[Prediction]) -> ClassificationReport:
+        """Return scores by label of single words; labels that the model does not know come after its own."""
+        true, predicted = (list(chain.from_iterable(each.labels for each in part)) for part in (examples, predictions))
+        names = (*self.labels, *sorted({*true} - {*self.labels}))
+        index = {label: number for number, label in enumerate(names)}
+        truth, said = (np.array([index[label] for label in part], dtype=np.int64) for part in (true, predicted))
+        return classification_report(truth, said, names)
 
     def example_score(self, example: LabelledWords, prediction: Prediction) -> float:
         """Return the share of words with the right label."""
         right = sum(a == b for a, b in zip(example.labels, prediction.labels, strict=True))
         return right / len(example.labels)
 
-    def scores(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> dict[str, float]:
-        spans = self.report(examples, predictions)
-        accuracy = {"accuracy": spans.token_accuracy}
-        if marks_entities(self.labels):
-            return accuracy | fields(spans, "precision", "recall", "f1")
-        from sklearn.metrics import f1_score
+    def scores(self, examples: Sentences, predictions: Sequence[Prediction]) -> dict[str, float]:
+        report = self.report(examples, predictions)
+        if isinstance(report, ClassificationReport):
+            return fields(report, "accuracy", "macro_f1")
+        return {"accuracy": report.token_accuracy} | fields(report, "precision", "recall", "f1")
 
-        truth, tags = (list(chain.from_iterable(each.labels for each in part)) for part in (examples, predictions))
-        return accuracy | {"macro_f1": float(f1_score(truth, tags, average="macro")) if truth else 0.0}
-
-    def baselines(self, train: Sequence[LabelledWords], held_out: Sequence[LabelledWords]) -> dict[str, float]:
+    def baselines(self, train: Sentences, held_out: Sentences) -> dict[str, float]:
         tags = Counter(tag for example in train for tag in example.labels)
         commonest = max(self.labels, key=tags.__getitem__)
         return self.scores(held_out, [Prediction(labels=(commonest,) * len(e.words)) for e in held_out])
 
-    def table(self, examples: Sequence[LabelledWords], predictions: Sequence[Prediction]) -> Iterator[list[Any]]:
+    def table(self, examples: Sentences, predictions: Sequence[Prediction]) -> Iterator[list[Any]]:
         yield ["row", "word", "label", "probability"]
         for example, prediction in zip(examples, predictions, strict=True):
             for word, label, probability in zip(example.words, prediction.labels, prediction.certainty, strict=True):
