@@ -65,6 +65,9 @@ class TaskReport:
     held_count: int  # held-out examples
     # in the order of the labels; none for regression. For qa: "answer" and "no answer".
     classes: tuple[ClassCount, ...]
+    counted: str  # what has the classes, in the plural: "examples", or for tokens "words"
+    train_counted: int  # how many of these there are to train on
+    held_counted: int  # and how many are held out
     duplicates: int  # training examples that repeat an earlier one with its label
     contradictions: int  # texts that occur in training with more than one label
     overlap: int  # held-out examples whose text occurs in training
@@ -91,11 +94,15 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
     counts = [class_counts(part) for part in (train.examples, held_out)]
     names = [*train.labels, *sorted((counts[0].keys() | counts[1].keys()) - set(train.labels))]
     classes = tuple(ClassCount(name, counts[0][name], counts[1][name]) for name in names)
+    of_words = train.task == "tokens"
     report = TaskReport(
         task=train.task,
         train_count=len(train.examples),
         held_count=len(held_out),
         classes=classes,
+        counted="words" if of_words else "examples",
+        train_counted=counts[0].total() if of_words else len(train.examples),
+        held_counted=counts[1].total() if of_words else len(held_out),
         duplicates=duplicates,
         contradictions=contradictions,
         overlap=overlap,
@@ -104,7 +111,7 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
         notes=train.notes,
         unknown_share=unknown,
     )
-    notes = [*train.notes, *_about_classes(train.task, classes), *_about_texts(report)]
+    notes = [*train.notes, *_about_classes(report), *_about_texts(report)]
     return replace(report, notes=tuple(dict.fromkeys(notes)))
 
 
@@ -156,13 +163,13 @@ def is_unbalanced(counts: Sequence[int]) -> bool:
     return len(seen) > 1 and max(seen) >= min(_UNBALANCED_RATIO * min(seen), _UNBALANCED_SHARE * sum(seen))
 
 
-def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
+def _about_classes(report: TaskReport) -> Iterable[str]:
+    task, classes = report.task, report.classes
     if task not in ("classification", "multilabel", "tokens"):
         return
-    unit = "words" if task == "tokens" else "examples"
     untrained = [c.label for c in classes if not c.train and c.held_out]
     if untrained:
-        yield f"Only held-out {unit} have the label {quoted_list(untrained)}: it cannot be learned."
+        yield f"Only held-out {report.counted} have the label {quoted_list(untrained)}: it cannot be learned."
     trained = [c for c in classes if c.train]
     if task == "tokens" or len(trained) < 2:
         return

@@ -141,12 +141,10 @@ def balance_payload(report: "TaskReport") -> Payload:
     if len(classes) > MOST_LABELS:
         classes = sorted(classes, key=lambda c: -c.train)
     counts = {"training": [c.train for c in classes], "held out": [c.held_out for c in classes]}
-    trained, held_out = map(sum, counts.values())
-    if not trained + held_out:
+    if not any(map(sum, counts.values())):
         return message_payload("There are no labels to count.")
-    unit, several = "words" if report.task == "tokens" else "examples", report.task == "multilabel"
-    if several:  # the counts of the labels do not sum to the examples
-        trained, held_out = report.train_count, report.held_count
+    unit, trained, held_out = report.counted, report.train_counted, report.held_counted
+    several = [trained, held_out] != [*map(sum, counts.values())]  # then examples have any number of labels
     totals = {"training": trained, "held out": held_out}
     shown = {name: split for name, split in counts.items() if totals[name]}
     majority = max(classes, key=lambda c: c.train)

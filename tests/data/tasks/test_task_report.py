@@ -68,10 +68,13 @@ def test_rare_characters_and_unbalanced_classes_are_told(tokenizer):
 
 def test_words_and_questions_are_examined_too(tokenizer):
     words = TaskData("tokens", (LabelledWords(("the", "film"), ("O", "B-X"), 1),), ("B-X", "O"))
-    assert examine_task(words, (), tokenizer, 16).classes == (ClassCount("B-X", 1, 0), ClassCount("O", 1, 0))
+    report = examine_task(words, (), tokenizer, 16)
+    assert report.classes == (ClassCount("B-X", 1, 0), ClassCount("O", 1, 0))
+    assert (report.counted, report.train_counted, report.train_count) == ("words", 2, 1)
     asked = Question("1", "was it good", "the film was good", (Answer("good", 13),), 1)
     report = examine_task(TaskData("qa", (asked, replace(asked, id="2", answers=()))), (asked,), tokenizer, 6)
     assert report.classes == (ClassCount("answer", 1, 1), ClassCount("no answer", 1, 0))
+    assert (report.counted, report.train_counted, report.held_counted) == ("examples", 2, 1)
     assert report.lengths.cut == 2
     assert any("several windows" in note for note in report.notes)
     numbers = TaskData("regression", (LabelledText("good", None, 1.5, 1), LabelledText("good", None, 2.5, 2)))

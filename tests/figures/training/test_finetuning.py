@@ -78,14 +78,14 @@ def test_lengths_that_are_cut_are_marked_and_told() -> None:
     assert "fit into the max sequence length of 24 tokens" in fits["sentence"]
 
 
-def balance(task: str, train: int = 40, held_out: int = 4) -> SimpleNamespace:
-    """The report on examples of two labels."""
+def balance(train: int = 40, held_out: int = 4, counted: str = "examples") -> SimpleNamespace:
+    """The report on examples of two labels, or on their words."""
     classes = [SimpleNamespace(label="bad", train=30, held_out=1), SimpleNamespace(label="good", train=10, held_out=3)]
-    return SimpleNamespace(task=task, classes=classes, train_count=train, held_count=held_out)
+    return SimpleNamespace(classes=classes, counted=counted, train_counted=train, held_counted=held_out)
 
 
 def test_balance_compares_shares_and_tells_counts() -> None:
-    body = shown(balance_payload(balance("classification")))
+    body = shown(balance_payload(balance()))
     assert [series["values"] for series in body["series"]] == [[0.75, 0.25], [0.25, 0.75]]
     assert body["series"][0]["texts"] == ["75.0% (30)", "25.0% (10)"]
     assert body["table"]["rows"] == [["bad", 0.75, 0.25, 30, 1], ["good", 0.25, 0.75, 10, 3]]
@@ -93,10 +93,11 @@ def test_balance_compares_shares_and_tells_counts() -> None:
 
 
 def test_the_share_of_a_label_among_several_is_that_of_the_examples_which_have_it() -> None:
-    body = shown(balance_payload(balance("multilabel", train=32, held_out=4)))
+    body = shown(balance_payload(balance(32)))
     assert body["series"][0]["texts"] == ["93.8% (30)", "31.2% (10)"]
     assert body["sentence"].startswith("2 labels on 32 training examples and 4 held out.")
-    assert "on 40 training words" in shown(balance_payload(balance("tokens")))["sentence"]
+    assert "examples, which may have several labels" in body["note"]
+    assert "on 40 training words" in shown(balance_payload(balance(counted="words")))["sentence"]
 
 
 def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
@@ -177,11 +178,12 @@ def test_of_very_many_labels_the_most_frequent_are_drawn_and_the_table_has_all()
     truth = np.repeat(np.arange(300), counts)
     slices = [SimpleNamespace(kind="length", name="up to 8 words", count=5, score=0.5)]
     slices += [SimpleNamespace(kind="label", name=name, count=int(counts[n]), score=0.5) for n, name in enumerate(MANY)]
-    classes = [SimpleNamespace(label=name, train=int(counts[n]), held_out=0) for n, name in enumerate(MANY)]
+    report = balance(int(counts.sum()), held_out=0)
+    report.classes = [SimpleNamespace(label=name, train=int(counts[n]), held_out=0) for n, name in enumerate(MANY)]
     for payload, first in (
         (figure.per_class_payload(classification_report(truth, truth, MANY)), ["label 298", "label 297"]),
         (figure.slices_payload(slices, "accuracy"), ["length: up to 8 words", "label: label 298"]),
-        (balance_payload(SimpleNamespace(task="classification", classes=classes)), ["label 298", "label 297"]),
+        (balance_payload(report), ["label 298", "label 297"]),
     ):
         body = shown(payload)
         assert {len(trace["x"]) for trace in body["figure"]["data"]} == {40}
