@@ -3,8 +3,9 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from bertviz_lab.data.corpora.formats.hub import DatasetName
@@ -103,6 +104,10 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int
         for intent, records in lists.items():  # SNIPS
             for record in records:
                 yield {"text": "".join(str(part.get("text", "")) for part in record["data"]), "label": intent}
+    elif len(lists) == len(value) > 1 and not are_splits and _are_texts_by_label(lists.values()):
+        report.note(f"The lists of {quoted(name)} were read as the texts of the labels {quoted_list(list(lists))}.")
+        for label, items in lists.items():
+            yield from ((item if isinstance(item, dict) else {"text": item}) | {"label": label} for item in items)
     elif tables:
         train = [key for key in tables if key.lower() in ("train", "oos_train")]
         chosen = (train or [*tables][:1]) if are_splits else [max(tables, key=lambda key: len(tables[key]))]
@@ -111,9 +116,6 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int
             report.note(f"Of the {'splits' if are_splits else 'lists'} of {quoted(name)} {read}.")
         for part in (tables[key] for key in chosen):
             yield from part if isinstance(part, list) else _records_of(part, name, report, depth - 1)
-    elif len(lists) == len(value) > 1 and all(map(_are_texts, lists.values())):
-        report.note(f"The lists of {quoted(name)} were read as the texts of the labels {quoted_list(list(lists))}.")
-        yield from ({"text": text, "label": label} for label, texts in lists.items() for text in texts)
     elif len(value) > 4 and all(isinstance(v, (str, int, float)) for v in value.values()) and _are_texts([*value]):
         yield from ({"text": text, "label": label} for text, label in value.items())
     elif value and len(lists) == len(value) and len({len(v) for v in lists.values()}) == 1:  # a list for each column
@@ -128,6 +130,18 @@ def _are_alike(objects: Sequence[dict[str, Any]]) -> bool:
     """Return whether objects are the rows or the columns of one table: flat, or several with fields in common."""
     flat_ones = not any(isinstance(cell, (dict, list)) for record in objects for cell in record.values())
     return flat_ones or (len(objects) > 1 and all(not record.keys().isdisjoint(objects[0]) for record in objects))
+
+
+def _are_texts_by_label(lists: Collection[Sequence[Any]]) -> bool:
+    """Return whether lists hold texts, or objects with a text in one field and without a label of their own."""
+    if all(map(_are_texts, lists)):
+        return True
+    items = list(chain.from_iterable(lists))
+    if not all(isinstance(item, dict) for item in items):
+        return False
+    labelled = {name.lower() for item in items for name in item} & {*LABEL_NAMES} - {*WEAK_NAMES}
+    shared = set(items[0]).intersection(*items)
+    return not labelled and any(_are_texts([item[name] for item in items]) for name in shared)
 
 
 def _are_texts(values: Sequence[Any]) -> bool:

@@ -355,6 +355,8 @@ ORIENTS = {
     "cats": [{"text": t, "cats": {"good": float(label == "good"), "bad": float(label == "bad")}} for t, label in TEXTS],
     "rasa": {"rasa_nlu_data": {"common_examples": [{"text": t, "intent": lb, "entities": []} for t, lb in TEXTS]}},
     "by label": {lb: [t for t, label in TEXTS if label == lb] for lb in ("bad", "good")},
+    "objects by label": {lb: [{"id": n, "text": t, "by": "ann"} for n, (t, label) in enumerate(TEXTS) if label == lb]
+                         for lb in ("bad", "good")},
     "by text": dict(TEXTS),
     "patterns": {"intents": [{"tag": lb, "patterns": [t for t, label in TEXTS if label == lb], "responses": ["Hi!"]}
                              for lb in ("bad", "good")]},

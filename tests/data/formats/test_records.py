@@ -79,6 +79,16 @@ def test_a_file_of_one_article_with_its_questions_is_multiple_choice(tmp_path):
         read_task(written(tmp_path, "a.json", json.dumps(RACE)))
 
 
+def test_records_in_lists_that_have_labels_of_their_own_are_not_named_by_their_lists(tmp_path):
+    reviews = [{"text": f"the review {n}", "label": "ab"[n % 2]} for n in range(9)]
+    data = read_task(written(tmp_path, "a.json", json.dumps({"reviews": reviews, "posts": reviews[:4]})))
+    assert (data.labels, len(data.examples)) == (("a", "b"), 9)
+    unnamed = [{"text": review["text"], "id": n} for n, review in enumerate(reviews)]
+    data = read_task(written(tmp_path, "b.json", json.dumps({"spam": unnamed, "ham": unnamed[:4]})))
+    assert (data.labels, len(data.examples)) == (("ham", "spam"), 13)
+    assert 'were read as the texts of the labels "spam", "ham"' in data.notes[0]
+
+
 def test_answers_to_a_survey_are_no_choices_and_named_columns_are_read(tmp_path):
     rows = [{"comment": f"the comment number {n}", **dict.fromkeys("ABC", n % 4), "label": n % 3} for n in range(20)]
     assert read_task(written(tmp_path, "a.json", json.dumps(rows))).labels == ("0", "1", "2")
