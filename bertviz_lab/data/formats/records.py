@@ -244,13 +244,23 @@ def _choices(sample: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> lis
     first = {**flat(dict(sample[0])), **sample[0]}
     if lists := [name for name in _CHOICES if isinstance(first.get(name), (list, dict))]:
         return lists if any(str(name).startswith(("question", "ctx")) for name in first) else []
-    each = [column for column in columns if _CHOICE.fullmatch(column)]
+    each = [column for column in columns if _CHOICE.fullmatch(column)] or _unnamed_choices(sample, columns)
     texts = {str(row.get(column)) for row in sample for column in each}
     if len(each) < 3 or len(texts) < len(sample) * len(each) / 4:  # others are answers to a survey
         return []
-    keys = {*map(str, range(len(each) + 1)), *(column[-1].lower() for column in each)}
+    keys = {*map(str, range(len(each) + 1)), *"abcde"[: len(each)], *(column[-1].lower() for column in each)}
     values = [{str(row.get(column)).strip().lower() for row in sample} for column in columns if column not in each]
     return each if any(len(cells) > 1 and cells <= keys for cells in values) else []
+
+
+def _unnamed_choices(sample: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    """Return the columns between a question and letters that name one of them, where no column has a name."""
+    for place, column in enumerate(columns if all(map(str.isdigit, columns)) else ()):
+        letters = {str(row.get(column)).strip() for row in sample}
+        last = "ABCDE".find(max(letters))
+        if len(letters) > 1 and letters <= {*"ABCDE"} and last < place - 1:
+            return list(columns[place - last - 1 : place])
+    return []
 
 
 def _is_class(rows: Sequence[Mapping[str, Any]], column: str) -> bool:

@@ -79,6 +79,19 @@ def test_a_file_of_one_article_with_its_questions_is_multiple_choice(tmp_path):
         read_task(written(tmp_path, "a.json", json.dumps(RACE)))
 
 
+@pytest.mark.parametrize("before", [[], ["math"]])
+def test_multiple_choice_without_a_header_is_named_and_refused(before, tmp_path):
+    answers = [[f"at sea {n}", f"on hill {n}", str(n), f"no lake {n}", "ABCD"[n % 4]] for n in range(9)]
+    rows = [[*before, f"Where does number {n} lie?", *row] for n, row in enumerate(answers)]
+    csv.writer(stream := io.StringIO()).writerows(rows)
+    path = written(tmp_path, "a.csv", stream.getvalue())
+    for each in (path, written(tmp_path, "a.json", json.dumps(rows))):
+        with pytest.raises(InputError, match=r"multiple-choice questions .* text and a label each, or name the two"):
+            read_task(each)
+    text, label = str(len(before) + 1), str(len(before) + 6)
+    assert read_task(path, text_a=text, text_b="none", label=label).labels == ("A", "B", "C", "D")
+
+
 def test_records_in_lists_that_have_labels_of_their_own_are_not_named_by_their_lists(tmp_path):
     reviews = [{"text": f"the review {n}", "label": "ab"[n % 2]} for n in range(9)]
     data = read_task(written(tmp_path, "a.json", json.dumps({"reviews": reviews, "posts": reviews[:4]})))
