@@ -247,6 +247,11 @@ def text_columns(
     labels = {c for c, p in enumerate(profiles) if p.is_label and p.words <= 1}
     texts_of_pairs = {c for c, p in enumerate(profiles) if p.is_text or (p.is_constant and p.words > 1.5)} - labels
     pair = pair_by_name(named, texts_of_pairs)
+    lists = {c for c, p in enumerate(profiles) if p.objects > 0.5}
+    if not pair and (meant := pair_by_name(named, texts_of_pairs | lists)):
+        unread = next(column for column in meant if column in lists)
+        what = f"The {table.describe_column(unread)} of {quoted(table.name)} holds lists or records and is not read"
+        report.doubt(f"{what}: write its texts there to read pairs, or give --text-b none for single texts.", "text_b")
     free = [c for c in range(table.width) if c not in taken]
     texts_by_name = [
         named[n] for n in _TEXT_NAMES if n in named and profiles[named[n]].is_text and profiles[named[n]].words > 1.5

@@ -45,6 +45,10 @@ _UNPLACED = (
     "answer has no offset and was taken from its first occurrence",
     "answers have no offset and were taken from their first occurrences",
 )
+_JOINED = (
+    "passage is a list of texts and was read as these, a line each",
+    "passages are lists of texts and were read as these, a line each",
+)
 _RENAMED = "question had the id of another and got a new one", "questions had the ids of others and got new ones"
 
 
@@ -54,7 +58,7 @@ def is_squad(record: Any) -> bool:
         return False
     return (
         isinstance(record.get("paragraphs"), list)
-        or (any(map(_is_entry, _listed(record))) and isinstance(_field(record, _PASSAGES), str))
+        or (any(map(_is_entry, _listed(record))) and isinstance(_passage(record), str))
         or _is_question(record)
     )
 
@@ -71,7 +75,7 @@ def _is_entry(item: Any) -> bool:
 
 def _is_question(record: Mapping[str, Any]) -> bool:
     """Return whether a record is a question with a passage and answers; yes, no and classes are not such answers."""
-    question, passage = _field(record, _QUESTIONS), _field(record, _PASSAGES)
+    question, passage = _field(record, _QUESTIONS), _passage(record)
     if not isinstance(question, str) or not isinstance(passage, str):
         return False
     answers = _stated(record, passage)
@@ -92,6 +96,32 @@ def literal(cell: str) -> Any:
     if items is not None and not (isinstance(parsed, list) and len(parsed) == len(items)):
         return items
     return cell if parsed is None else parsed
+
+
+def joined_texts(value: Any) -> str:
+    """Return the texts of a list, also of one such as [[title, [sentence, ...]]], a line each; "" for other values.
+
+    An object with a list for each column, as `datasets` has a list of objects, is read by its rows.
+    """
+    if isinstance(value, dict) and value and all(isinstance(column, list) for column in value.values()):
+        value = list(map(list, zip(*value.values(), strict=False)))
+    parts: list[Any] = []
+    rest = [value] if isinstance(value, list) else []  # no recursion: a list may be nested deeply
+    while rest:
+        part = rest.pop()
+        if isinstance(part, list):
+            rest += reversed(part)
+        else:
+            parts.append(part)
+    texts = [part for part in parts if isinstance(part, str)]
+    are_texts = len(texts) == len(parts) and 2 * sum(" " in text for text in texts) >= len(texts)
+    return "\n".join(texts) if are_texts else ""
+
+
+def _passage(record: Mapping[str, Any]) -> Any:
+    """Return the passage of a record, where it is a list of texts as one text."""
+    passage = _field(record, _PASSAGES)
+    return joined_texts(passage) or passage
 
 
 def _field(record: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -168,6 +198,9 @@ def _question(
 ) -> Question | str:
     """Return the question, or the reason why it is dropped."""
     text = _field(entry, _QUESTIONS)
+    if joined := joined_texts(passage):
+        report.repair(*_JOINED, raw, number)
+        passage = joined
     if not isinstance(passage, str) or not passage.strip():
         return "its passage is empty"
     if not isinstance(text, str) or not text.strip():

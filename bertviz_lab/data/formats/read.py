@@ -33,7 +33,14 @@ from bertviz_lab.data.formats.raw import DropReport, RawData, RawQuestions, RawS
 from bertviz_lab.data.formats.records import reader_of
 from bertviz_lab.data.formats.registry import load_raw_data
 from bertviz_lab.data.formats.related_texts import read_related
-from bertviz_lab.data.formats.tables import check_numbers, label_counts, labelled_texts, split_lists, write_points
+from bertviz_lab.data.formats.tables import (
+    check_numbers,
+    join_nested_texts,
+    label_counts,
+    labelled_texts,
+    split_lists,
+    write_points,
+)
 from bertviz_lab.data.formats.words.conll import sentences_of_table
 from bertviz_lab.data.formats.words.span_labels import PLAIN, bio_scheme, spelling_repairs, to_bio
 from bertviz_lab.errors import InputError
@@ -141,8 +148,10 @@ def _converted(raw: RawData, options: ReadOptions, report: DropReport) -> RawDat
     if records and (reader := reader_of(records, {}, raw, options, report)):
         rest = (dict(zip(raw.column_names, map(literal, row), strict=False)) for row in raw.rows[100:])
         return reader([*records, *rest])
-    words = options.task in ("auto", "tokens") and sentences_of_table(raw, options, report)
-    return words or raw
+    if options.task in ("auto", "tokens") and (words := sentences_of_table(raw, options, report)):
+        return words
+    join_nested_texts(raw, report)
+    return raw
 
 
 def _read_tables(

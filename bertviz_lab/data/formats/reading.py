@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -206,12 +206,19 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     if len(garbled) > max(len(words) / 2, len(texts) / 100):
         example = f"{quoted(garbled[0])} for {quoted(_ungarbled(garbled[0]))}"
         yield Doubt(f"The texts are garbled ({example}): export them again as UTF-8.", ("text_a",))
-    are_records = sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)
-    if are_records and data.files[0].text_a.lower() not in SINGLE_TEXT_NAMES:
+    if _are_records(texts) and data.files[0].text_a.lower() not in SINGLE_TEXT_NAMES:
         advice = "name the column of the text with --text-a; entities need a start, an end and a label each"
         yield Doubt(f"Most texts are records: {advice}.", ("text_a",))
+    if _are_records([example.inputs[1] or "" for example in data.examples[:_SAMPLE]]):
+        advice = "name the column of the second text with --text-b, or give --text-b none for single texts"
+        yield Doubt(f"Most second texts are lists or records: {advice}.", ("text_b",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
+
+
+def _are_records(texts: Sequence[str]) -> bool:
+    """Return whether most texts are objects or lists as JSON or Python writes them."""
+    return sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)
 
 
 def _ungarbled(word: str) -> str:

@@ -297,7 +297,8 @@ def cell_text(value: Any, names: Sequence[str] | None = None) -> str:
     if isinstance(value, (list, tuple)):
         if len(value) == 1:
             return cell_text(value[0], names)
-        if any(isinstance(part, list) for part in value):
+        are_strings = {isinstance(part, str) for part in value if part is not None}
+        if any(isinstance(part, list) for part in value) or len(are_strings) > 1:
             return json.dumps(value, ensure_ascii=False)
         return "\n".join(cell_text(v, names) for v in value)
     if value is None or (isinstance(value, float) and math.isnan(value)):

@@ -15,6 +15,7 @@ from bertviz_lab.data.corpora.streams import suffix_of
 from bertviz_lab.data.examples import FileInfo, LabelledText
 from bertviz_lab.data.formats.columns import Columns
 from bertviz_lab.data.formats.labels import ClassCells, is_missing, list_of_labels, number_of
+from bertviz_lab.data.formats.questions import joined_texts, literal
 from bertviz_lab.data.formats.raw import MAX_COLUMNS, DropReport, RawFile, RawTable, ReadOptions, TextFile
 from bertviz_lab.errors import InputError
 
@@ -29,6 +30,10 @@ _BYTES = re.compile(r"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:x[0-9a-f]{2}|[\\'"nrt]))
 _DECODED = (
     "cell held bytes (b'...'), and was read as their text",
     "cells held bytes (b'...'), and were read as their text",
+)
+_JOINED = (
+    "cell held lists of texts, and was read as these, a line each",
+    "cells held lists of texts, and were read as these, a line each",
 )
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
@@ -210,6 +215,18 @@ def decode_bytes(table: RawTable, report: DropReport) -> None:
             report.repair(*_DECODED, table, number, len(printed))
         for column in printed:
             row[column] = ast.literal_eval(row[column]).decode("utf-8", "replace")
+
+
+def join_nested_texts(table: RawTable, report: DropReport) -> None:
+    """Replace cells that hold lists of texts in lists, such as [[title, [sentence, sentence]]], by these texts."""
+    for number, row in zip(table.numbers, table.rows, strict=True):
+        for column, cell in enumerate(row):
+            if cell[:1] in ("[", "{") and "[" in cell[1:]:
+                value = literal(cell)
+                is_nested = isinstance(value, dict) or any(isinstance(part, list) for part in value)
+                if is_nested and (joined := joined_texts(value)):
+                    report.repair(*_JOINED, table, number)
+                    row[column] = joined
 
 
 def label_counts(tables: Iterable[tuple[RawTable, Columns]]) -> Counter[str]:

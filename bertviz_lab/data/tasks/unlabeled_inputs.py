@@ -34,7 +34,7 @@ from bertviz_lab.data.formats.raw import (
     open_text,
 )
 from bertviz_lab.data.formats.registry import load_raw_data
-from bertviz_lab.data.formats.tables import even_rows
+from bertviz_lab.data.formats.tables import even_rows, join_nested_texts
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.
@@ -121,6 +121,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
     if isinstance(raw, RawSentences):
         return raw.info, raw.sentences
     split_header(raw, options, report)
+    join_nested_texts(raw, report)
     columns = raw.columns
     profiles = [Profile.of(column) for column in columns]
     second: int | None = None

@@ -195,3 +195,18 @@ def test_questions_beside_their_passage_have_many_names(record, tmp_path):
         ("When?", ["1890"]),
         ("Why?", []),
     ] * 2
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_passage_of_titles_with_their_sentences_is_read_as_a_text(keyed, tmp_path):
+    titles, sentences = ["Bridge", "Mill"], [["It was built in 1890.", "It is long."], ["The mill fell."]]
+    passage = {"title": titles, "sentences": sentences} if keyed else [*zip(titles, sentences, strict=True)]
+    facts = {"context": passage, "supporting_facts": [["Bridge", 0]], "type": "bridge"}
+    rows = [{"question": f"When, {n}?", "answer": ("1890", "yes")[n // 4], **facts} for n in range(5)]
+    data = read_task(written(tmp_path, "a.json", json.dumps(rows)))
+    text = "Bridge\nIt was built in 1890.\nIt is long.\nMill\nThe mill fell."
+    assert {(e.passage, *e.answers) for e in data.examples} == {(text, Answer("1890", text.index("1890")))}
+    assert [(d.reason, d.count) for d in data.dropped] == [("none of its answers is in the passage", 1)]
+    assert ("passages are lists of texts and were read as these, a line each", 5) in [
+        (repair.reason, repair.count) for repair in data.repaired
+    ]

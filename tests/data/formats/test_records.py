@@ -15,6 +15,7 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from bertviz_lab.data.formats.read import read_splits, read_task
+from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.tasks.unlabeled_inputs import read_inputs
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import RECORDS, rows_of, table
@@ -90,6 +91,36 @@ def test_multiple_choice_without_a_header_is_named_and_refused(before, tmp_path)
             read_task(each)
     text, label = str(len(before) + 1), str(len(before) + 6)
     assert read_task(path, text_a=text, text_b="none", label=label).labels == ("A", "B", "C", "D")
+
+
+EVIDENCE = [["Oslo", ["Oslo lies at sea.", "It is old."]], ["Mill", ["The mill fell."]]]
+JOINED = "Oslo\nOslo lies at sea.\nIt is old.\nMill\nThe mill fell."
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv"])
+@pytest.mark.parametrize("written_as", [json.dumps, str])
+def test_titles_with_their_sentences_are_read_as_the_second_text(written_as, ending, tmp_path):
+    rows = [{"claim": f"It is claim {n}", "evidence": EVIDENCE[n % 2 :], "label": "YN"[n % 3 % 2]} for n in range(9)]
+    table = csv.DictWriter(stream := io.StringIO(), rows[0])
+    table.writeheader()
+    table.writerows(row | {"evidence": written_as(row["evidence"])} for row in rows)
+    content = {".json": json.dumps(rows), ".jsonl": "\n".join(map(json.dumps, rows)), ".csv": stream.getvalue()}
+    data = read_task(path := written(tmp_path, f"a{ending}", content[ending]))
+    texts = (JOINED, "Mill\nThe mill fell.")
+    assert rows_of(data) == [(row["claim"], texts[n % 2], row["label"]) for n, row in enumerate(rows)]
+    assert [(r.reason, r.count) for r in data.repaired] == [
+        ("cells held lists of texts, and were read as these, a line each", 9)
+    ]
+    assert [example.text_b for example in read_inputs(path, "classification").examples[:2]] == [*texts]
+
+
+def test_a_second_text_that_is_a_list_of_anything_else_is_doubted(tmp_path):
+    rows = [{"claim": f"It is claim {n}", "evidence": [[[n, 4, "Some page"]]], "label": "YN"[n % 2]} for n in range(9)]
+    path = written(tmp_path, "a.json", json.dumps(rows))
+    with pytest.raises(InputError, match=r'"evidence" .* holds lists or records and is not read.*give --text-b none'):
+        Reading.of(read_task(path)).require_sure()
+    read = Reading.of(read_task(path, text_b="evidence"))
+    assert any("Most second texts are lists or records" in note for note in read.notes)
 
 
 def test_records_in_lists_that_have_labels_of_their_own_are_not_named_by_their_lists(tmp_path):
