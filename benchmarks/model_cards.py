@@ -39,7 +39,7 @@ def card_of(
     header = {"library_name": library, "pipeline_tag": recipe["pipeline"], "license": recipe["licence"]}
     header |= {"language": "en", "tags": "[bert, bertviz-lab]"}
     tokenizer, shape = model.tokenizer, model.config
-    heads = pluralized(shape.num_attention_heads, "head", "heads")
+    heads = pluralized(shape.num_attention_heads, "head<s>")
     return "\n".join(
         [
             "---",
@@ -168,11 +168,7 @@ def _work(rows: Sequence[dict[str, Any]], run: Path, hardware: str = "") -> str:
     last = [row for row in rows if row["event"] == "StepDone"][-1]
     started = [row for row in rows if row["event"] == "RunStarted"][-1]
     threads = {row["threads"] for row in rows if row["event"] == "RunStarted"}
-    spread = (
-        f"{min(threads)} to {max(threads)} threads"
-        if len(threads) > 1
-        else pluralized(max(threads), "thread", "threads")
-    )
+    spread = f"{min(threads)} to {max(threads)} threads" if len(threads) > 1 else pluralized(max(threads), "thread<s>")
     hours = last["seconds"] / 3600
     took = f"{hours:.1f} hours" if hours >= 1 else f"{last['seconds'] / 60:.0f} minutes"
     took = f"{last['seconds']:.0f} seconds" if last["seconds"] < 300 else took

@@ -18,6 +18,7 @@ import numpy as np
 from bertviz_lab.data.corpora import health_report
 from bertviz_lab.data.corpora.health_report import HealthReport, percent
 from bertviz_lab.data.corpora.read import Document, ReadingNotes, read_documents
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.data.documents import count_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer, token_name
@@ -78,7 +79,7 @@ def examine(
     known = int(lengths.sum() - frequency[tokenizer.unk_id])
     if known < MIN_TOKENS:
         raise InputError(
-            f"The text holds only {known} {'token' if known == 1 else 'tokens'} that the vocabulary knows; "
+            f"The text holds only {pluralized(known, 'token<s>')} that the vocabulary knows; "
             "give a text of at least a few sentences, or another tokenizer."
         )
     # What the tokenizer was trained on does not count.
@@ -202,7 +203,7 @@ def _warnings_about(
         consequence = "so nearly all next sentences are random and NSP accuracy means little: train with MLM only"
         yield f"{share} of the documents are a single sentence, {consequence}."
     if distinct_tokens <= 5:
-        tokens = f"only {distinct_tokens} different {'token' if distinct_tokens == 1 else 'tokens'}, repeated"
+        tokens = f"only {pluralized(distinct_tokens, 'different token<s>')}, repeated"
         yield f"The text is made of {tokens}: training works, but there is nothing to learn from it."
     elif report.tokens < 20_000:
         yield f"The text is tiny ({report.tokens:,} tokens): the model learns it by heart, and scores say little."

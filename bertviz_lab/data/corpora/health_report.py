@@ -157,13 +157,12 @@ def reading_warnings(notes: ReadingNotes, sentences: int) -> Iterator[str]:
     if damaged := [file for file in notes.files if file.replaced]:
         count = sum(file.replaced for file in damaged)
         yield (
-            f"{pluralized(count, 'character', 'characters')} could not be read in {_listed(damaged)}: "
+            f"{pluralized(count, 'character<s>')} could not be read in {_listed(damaged)}: "
             "the lab leaves them out; saving as UTF-8 may bring them back."
         )
     if notes.sentences_cut > 0.001 * sentences:
-        long = f"more than {LONGEST_SENTENCE} words: the lab cuts"
-        one, several = f"sentence has {long} it into parts.", f"sentences have {long} them into parts."
-        yield pluralized(notes.sentences_cut, one, several)
+        long = f"sentence<s> <has|have> more than {LONGEST_SENTENCE} words: the lab cuts <it|them> into parts."
+        yield pluralized(notes.sentences_cut, long)
     if ragged := [file for file in notes.files if file.ragged_rows]:
         yield (
             f"{sum(file.ragged_rows for file in ragged):,} rows of {_listed(ragged)} have "

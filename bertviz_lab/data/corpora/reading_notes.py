@@ -1,10 +1,12 @@
 """Notes on how files were read, for the health report; names of files that are safe in a message."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _MOST_DESCRIBED, _MOST_LEFT_OUT = 20, 3  # files that are named
 _LONGEST_NAME = 120
+_FORMS = re.compile(r"<(?:([^<>|]*)\|)?([^<>|]*)>")
 
 
 @dataclass
@@ -73,6 +75,11 @@ def quoted_list(names: Sequence[str], limit: int = 10) -> str:
     return ", ".join(map(quoted, names[:limit])) + more
 
 
-def pluralized(count: int, singular: str, plural: str) -> str:
-    """ "1 line", "1,200 lines"."""
-    return f"{count:,} {singular if count == 1 else plural}"
+def pluralized(count: int, text: str) -> str:
+    """ "1 line was", "1,200 lines were", as `inflected` writes "line<s> <was|were>"."""
+    return f"{count:,} {inflected(count, text)}"
+
+
+def inflected(count: int, text: str) -> str:
+    """Return a text for one, or for several: it has <both|forms> or an <s>. What is `quoted` has no such brackets."""
+    return _FORMS.sub(lambda forms: (forms[1] or "") if count == 1 else forms[2], text)

@@ -13,12 +13,9 @@ from typing import Any
 
 from bertviz_lab.data.formats.raw import DropReport, RawFile
 
-_DIFFERENT = (
-    "record has annotations that differ: the most frequent was read",
-    "records have annotations that differ: the most frequent was read",
-)
-_TIED = "record has annotations that tie: the first was read", "records have annotations that tie: the first was read"
-_REJECTED = 'answer "reject" was read as "not" and the label', 'answers "reject" were read as "not" and the label'
+_DIFFERENT = "record<s> <has|have> annotations that differ: the most frequent was read"
+_TIED = "record<s> <has|have> annotations that tie: the first was read"
+_REJECTED = 'answer<s> "reject" <was|were> read as "not" and the label'
 _PATTERNS = ("patterns", "examples", "utterances", "phrases", "text", "texts", "questions")
 _INTENTS = ("tag", "intent", "label", "name")
 _MOST_LEAVES = 100  # of an object in a record that becomes columns
@@ -79,7 +76,7 @@ def _plain(record: dict[str, Any], number: int, file: RawFile, report: DropRepor
         return {"text": record.get("text"), "label": record["accept"] if record.get("answer") == "accept" else []}
     if isinstance(record.get("label"), str) and record.get("answer") in ("accept", "reject", "ignore"):
         if record["answer"] == "reject":
-            report.repair(*_REJECTED, file, number)
+            report.repair(_REJECTED, file, number)
         labels = {"accept": record["label"], "reject": f"not {record['label']}", "ignore": ""}
         return {"text": record.get("text"), "label": labels[record["answer"]]}
     for field in ("annotations", "labels"):  # doccano of old, and issues of GitHub
@@ -117,7 +114,7 @@ def _most_frequent(answers: list[dict[str, Any]], number: int, file: RawFile, re
     counts = Counter(map(str, answers))
     if len(counts) > 1:
         (_, most), (_, second), *_ = counts.most_common()
-        report.repair(*(_TIED if most == second else _DIFFERENT), file, number)
+        report.repair(_TIED if most == second else _DIFFERENT, file, number)
     return max(answers, key=lambda answer: counts[str(answer)])
 
 

@@ -28,7 +28,6 @@ SINGLE_TEXT_NAMES = (*TEXT_NAMES, *_NAMES["single_texts"])
 LABEL_NAMES, WEAK_NAMES = tuple(_NAMES["labels"]), tuple(_NAMES["weak_labels"])
 METADATA_NAMES = frozenset(_NAMES["metadata"])
 _TEXT_NAMES = {*SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)} - {"aspect", "source", "title"}
-_REPEATED = "row repeats the header and was left out", "rows repeat the header and were left out"
 _JOINED_COLUMN = "labels"  # that replaces columns of 0 and 1
 _BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"}, {"x"})
 _MAX_TITLE_LENGTH = 40
@@ -49,13 +48,13 @@ def split_header(table: RawTable, options: ReadOptions, report: DropReport) -> N
     first, *others = table.rows
     if options.header == "auto" and not all(first) and others and all(others[0]) and has_header(others, options):
         # names of groups of columns in merged cells, above those of the columns
-        table.leave_out([0], report, "row above the header was left out", "rows above headers were left out")
+        table.leave_out([0], report, "row<s> above <the header was|headers were> left out")
     if not has_header(table.rows, options):
         return
     names = [cell.strip() for cell in table.rows[0]]
     table.leave_out([0])
     repeated = [place for place, row in enumerate(table.rows) if _repeats(row, names)]
-    table.leave_out(repeated, report, *_REPEATED)
+    table.leave_out(repeated, report, "row<s> <repeats|repeat> the header and <was|were> left out")
     if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
         names = ["", *names]  # R writes row numbers without a column name
     table.names = [*map(column_title, names[: table.width])]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from bertviz_lab.data.corpora.formats.tables import number_of
-from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
+from bertviz_lab.data.corpora.reading_notes import inflected, pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import Example, Label, LabelledText, Task, TaskData, class_counts
 from bertviz_lab.data.formats.raw import RawTable
 from bertviz_lab.errors import InputError
@@ -316,6 +316,5 @@ def _about_unknown(
     times = sum(counts[label] for label in unknown)
     if 2 * times > counts.total():
         raise InputError(most.format(unknown=quoted_list(unknown), known=quoted_list(known)))
-    noun = "the label" if len(unknown) == 1 else "the labels"
-    described = f"{noun} {quoted_list(unknown)} ({pluralized(times, 'time', 'times')})"
+    described = f"the {inflected(len(unknown), 'label<s>')} {quoted_list(unknown)} ({pluralized(times, 'time<s>')})"
     return (some.format(unknown=described),) if unknown else ()

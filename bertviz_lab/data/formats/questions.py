@@ -30,26 +30,17 @@ _ENDS = ("answer_end", "answerEnd", "end", "end_char", "char_end")
 _TEXTS = ("text", "answer_text", "answer", "span", "value")
 _NONE = ("is_impossible", "no_answer")  # true where the passage has no answer
 _LONGEST_LITERAL = 100_000  # characters
-_CONVERTED = (
-    "offset counts bytes or UTF-16 units and was converted to characters",
-    "offsets count bytes or UTF-16 units and were converted to characters",
-)
+_CONVERTED = "offset<s> <counts|count> bytes or UTF-16 units and <was|were> converted to characters"
 #: Characters before and after the stated offset in which a misplaced answer is searched for. Without a limit a file of
 #: one long passage and many misplaced answers takes time quadratic in its size.
 _SEARCH_RADIUS = 50_000
 _MOVED = (
-    "answer was not at its stated offset and was taken from its nearest occurrence",
-    "answers were not at their stated offsets and were taken from their nearest occurrences",
+    "answer<s> <was|were> not at <its|their> stated offset<s> and <was|were> taken from <its|their> nearest "
+    "occurrence<s>"
 )
-_UNPLACED = (
-    "answer has no offset and was taken from its first occurrence",
-    "answers have no offset and were taken from their first occurrences",
-)
-_JOINED = (
-    "passage is a list of texts and was read as these, a line each",
-    "passages are lists of texts and were read as these, a line each",
-)
-_RENAMED = "question had the id of another and got a new one", "questions had the ids of others and got new ones"
+_UNPLACED = "answer<s> <has|have> no offset and <was|were> taken from <its|their> first occurrence<s>"
+_JOINED = "passage<s> <is a list|are lists> of texts and <was|were> read as these, a line each"
+_RENAMED = "question<s> had the id<s> of <another|others> and got <a new one|new ones>"
 
 
 def is_squad(record: Any) -> bool:
@@ -168,7 +159,7 @@ def with_unique_ids(files: Sequence[RawQuestions], report: DropReport) -> list[Q
                 copies[question.id] += 1
                 unique = f"{question.id}#{copies[question.id] + 1}"
             if unique != question.id:
-                report.repair(*_RENAMED, file, question.row)
+                report.repair(_RENAMED, file, question.row)
             ids.add(unique)
             questions.append(replace(question, id=unique, file=file.name))
     return questions
@@ -199,7 +190,7 @@ def _question(
     """Return the question, or the reason why it is dropped."""
     text = _field(entry, _QUESTIONS)
     if joined := joined_texts(passage):
-        report.repair(*_JOINED, raw, number)
+        report.repair(_JOINED, raw, number)
         passage = joined
     if not isinstance(passage, str) or not passage.strip():
         return "its passage is empty"
@@ -214,14 +205,14 @@ def _question(
     for answer_text, start in stated:
         exact = in_characters(answer_text, start, passage)
         if exact != start:
-            report.repair(*_CONVERTED, raw, number)
+            report.repair(_CONVERTED, raw, number)
         answer = _find_answer(answer_text, exact, passage)
         if answer is None:
             continue
         if start >= 0 and answer.start != exact + len(answer_text) - len(answer_text.lstrip()):
-            report.repair(*_MOVED, raw, number)
+            report.repair(_MOVED, raw, number)
         elif start < 0:
-            report.repair(*_UNPLACED, raw, number)
+            report.repair(_UNPLACED, raw, number)
         answers.append(answer)
     if stated and not answers:
         return "none of its answers is in the passage"

@@ -15,7 +15,7 @@ from typing import Any
 from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import column_title, sample_lines
-from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
+from bertviz_lab.data.corpora.reading_notes import inflected, pluralized, quoted, quoted_list
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Source
 from bertviz_lab.data.corpora.streams import Meter, refuse_binary
 from bertviz_lab.data.examples import TASKS, Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
@@ -143,13 +143,11 @@ class RawTable(RawFile):
         complete = (row for _, row in self.complete_rows)
         return [list(column) for column in zip(*complete, strict=True)] or [[] for _ in range(self.width)]
 
-    def leave_out(
-        self, places: Collection[int], report: "DropReport | None" = None, singular: str = "", plural: str = ""
-    ) -> None:
-        """Take out the rows at these places, counted from 0; a report says so of each, in the words for one or more."""
+    def leave_out(self, places: Collection[int], report: "DropReport | None" = None, what: str = "") -> None:
+        """Take out the rows at these places, counted from 0; a report says so of each, see `DropReport.repair`."""
         if report:
             for place in places:
-                report.repair(singular, plural, self, self.numbers[place])
+                report.repair(what, self, self.numbers[place])
         kept = [n not in places for n in range(len(self.rows))]
         self.rows, self.numbers = list(compress(self.rows, kept)), list(compress(self.numbers, kept))
 
@@ -206,16 +204,19 @@ class DropReport:
         self._given = given  # the options that were given
         self._notes: dict[str, None] = {}
         self._doubts: dict[Doubt, None] = {}
-        self._dropped: dict[tuple[str, str, str], Dropped] = {}
-        self._repaired: dict[tuple[str, str, str], Dropped] = {}  # by what was repaired, and the file
+        self._dropped: dict[tuple[str, str], Dropped] = {}
+        self._repaired: dict[tuple[str, str], Dropped] = {}  # by what was repaired, and the file
 
     def drop(self, reason: str, file: RawFile, row: int) -> None:
         """Count a row that gives no example, for this reason."""
-        _count(self._dropped, (reason, reason, ""), file.at(row))
+        _count(self._dropped, (reason, ""), file.at(row))
 
-    def repair(self, singular: str, plural: str, file: RawFile, row: int, count: int = 1) -> None:
-        """Count what was repaired in a row; the note on it names the first row of the file."""
-        _count(self._repaired, (singular, plural, file.info.name), file.at(row), count)
+    def repair(self, what: str, file: RawFile, row: int, count: int = 1) -> None:
+        """Count what was repaired in a row, in words with forms for one and for several, see `inflected`.
+
+        The note on it names the first row of the file.
+        """
+        _count(self._repaired, (what, file.name), file.at(row), count)
 
     def note(self, sentence: str) -> None:
         """Add a sentence, unless it is there already."""
@@ -228,21 +229,20 @@ class DropReport:
 
     def data(self, task: Task, examples: Sequence[Example], files: tuple[FileInfo, ...]) -> TaskData:
         """Return examples with what was noted, the notes on repairs last."""
-        notes = (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in self._repaired.values()))
-        repaired, doubts = tuple(self._repaired.values()), tuple(self._doubts)
-        return TaskData(task, tuple(examples), (), files, self.dropped, notes, repaired, doubts, self._given)
+        repaired = tuple(replace(r, reason=inflected(r.count, r.reason)) for r in self._repaired.values())
+        notes = (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in repaired))
+        return TaskData(
+            task, tuple(examples), (), files, self.dropped, notes, repaired, tuple(self._doubts), self._given
+        )
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         return tuple(self._dropped.values())
 
 
-def _count(
-    counted: dict[tuple[str, str, str], Dropped], what: tuple[str, str, str], where: str, count: int = 1
-) -> None:
+def _count(counted: dict[tuple[str, str], Dropped], what: tuple[str, str], where: str, count: int = 1) -> None:
     before = counted.get(what, Dropped("", 0, ()))
-    count += before.count
-    counted[what] = Dropped(what[count > 1], count, (*before.where, where)[:5])
+    counted[what] = Dropped(what[0], before.count + count, (*before.where, where)[:5])
 
 
 @dataclass(frozen=True)
@@ -278,11 +278,10 @@ class TextFile:
             return
         for what in ("null character", "byte-order mark"):
             if lost[what]:
-                taken = pluralized(lost[what], f"{what} was", f"{what}s were")
-                report.note(f"{taken} taken out of {quoted(self.name)}.")
+                report.note(f"{pluralized(lost[what], f'{what}<s> <was|were>')} taken out of {quoted(self.name)}.")
         if lost["line"]:
             report.note(
-                f"{pluralized(lost['line'], 'line', 'lines')} of {quoted(self.name)} could not be wholly read as "
+                f"{pluralized(lost['line'], 'line<s>')} of {quoted(self.name)} could not be wholly read as "
                 f"{self.encoding}; give the encoding if characters look wrong."
             )
 

@@ -55,8 +55,7 @@ _KINDS: dict[type, tuple[str, tuple[Task, ...]]] = {
 _RATINGS = frozenset(map(str, range(11)))  # five of them or more may be a scale
 _SPELLINGS = 10  # of one label at most: prefixes of spans, upper and lower case
 _CONTINUED = (
-    "label continued a span that had not begun, and begins it now",
-    "labels continued spans that had not begun, and begin them now",
+    "label<s> continued <a span that had not begun, and begins it|spans that had not begun, and begin them> now"
 )
 
 
@@ -179,9 +178,8 @@ def _read_tables(
                 _doubt_unlike_files(tables_of_split, report)
     label_columns = [(table, columns.label) for table, columns in chain.from_iterable(tables)]
     if listed := sum(split_lists(table, column) for table, column in label_columns):
-        one = "label cell holds a list and was read as its labels"
-        lists = pluralized(listed, one, "label cells hold lists and were read as their labels")
-        splits[0][1].note(f"{lists}.")
+        what = "label cell<s> <holds a list and was read as its|hold lists and were read as their> labels."
+        splits[0][1].note(pluralized(listed, what))
     options = number_indicators(label_columns, options, splits[0][1])
     counts = label_counts(chain.from_iterable(tables[:deciding]))
     present = [label for label in counts if not is_missing(label)]
@@ -218,7 +216,7 @@ def _read_tables(
     cells.check(counts, len(results[0].examples), first, first_columns.label)
     notes = list(results[0].notes)
     if single := sorted(name for name, n in counts.items() if n == 1):
-        notes.append(f"{pluralized(len(single), 'class has', 'classes have')} one example only: {quoted_list(single)}.")
+        notes.append(f"{pluralized(len(single), '<class has|classes have>')} one example only: {quoted_list(single)}.")
     if "task" not in options.given and len(counts) > 4 and counts.keys() <= _RATINGS:
         span = f"{min(map(int, counts))} to {max(map(int, counts))}"
         regression = "if they are ratings or similarities, --task regression predicts numbers"
@@ -252,10 +250,6 @@ def _read_sentences(splits: _Splits, deciding: int, known: Sequence[str]) -> lis
     if not known:
         _check_word_labels(deciding_files[0].info, counts, _SPELLINGS * MAX_CLASSES)  # before minutes are lost on them
     repairs = spelling_repairs(counts)
-    described = {
-        label: (f"label {quoted(label)} was read as {name}", f"labels {quoted(label)} were read as {name}")
-        for label, name in repairs.items()
-    }
     respelled = [[repairs.get(label, label) for label in s.labels] for file in deciding_files for s in file.sentences]
     scheme = bio_scheme(respelled)
     results = []
@@ -267,10 +261,10 @@ def _read_sentences(splits: _Splits, deciding: int, known: Sequence[str]) -> lis
                 for place, (label, name) in enumerate(zip(sentence.labels, meant, strict=True)):
                     if label != name:
                         row = sentence.row + (place if file.unit == "line" else 0)
-                        report.repair(*described[label], file, row)
+                        report.repair(f"label<s> {quoted(label)} <was|were> read as {quoted(name)}", file, row)
                 labels, repaired = to_bio(meant, scheme)
                 if repaired:
-                    report.repair(*_CONTINUED, file, sentence.row, repaired)
+                    report.repair(_CONTINUED, file, sentence.row, repaired)
                 examples.append(replace(sentence, labels=labels, file=file.name))
         if scheme not in (PLAIN, "BIO"):
             report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")

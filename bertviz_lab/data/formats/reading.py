@@ -120,7 +120,7 @@ class Reading:
             more = len(self.labels) - _SHOWN_LABELS
             names = ", ".join(f"{quoted(label)} {count:,}" for label, count in self.labels[:_SHOWN_LABELS])
             rest = f" and {more:,} more" if more > 0 else ""
-            yield f"{pluralized(len(self.labels), 'label', 'labels')}: {names}{rest}."
+            yield f"{pluralized(len(self.labels), 'label<s>')}: {names}{rest}."
         for example in self.first:
             yield "Example: " + " | ".join(f"{name}: {_cut(value)}" for name, value in example.items() if value != "")
 
@@ -170,7 +170,7 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
             yield Doubt(f"{look_alike}: make them one if they mean the same.", _LABEL)
     marks = _NO_LABELS if "0" in counts or len(counts) > 3 else _NO_LABELS - {"-1"}
     if missing := sorted(label for label in counts if label.strip().lower() in marks):
-        times = pluralized(sum(counts[name] for name in missing), "example has", "examples have")
+        times = pluralized(sum(counts[name] for name in missing), "example<s> <has|have>")
         yield Doubt(f"{times} the label {quoted_list(missing)}, which looks like a missing one.", _LABEL)
     if data.task in ("classification", "multilabel"):
         separators = re.escape(f"|,;{label_separator(counts).strip()}")

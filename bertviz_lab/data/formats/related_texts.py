@@ -153,7 +153,7 @@ def _with_equal_negatives(
     if surplus := sum(counts) - fewest * len(counts):
         shortest = counts.index(fewest)
         report.note(
-            f"{pluralized(surplus, 'negative was', 'negatives were')} left out: all examples need as many as the one "
+            f"{pluralized(surplus, 'negative<s> <was|were>')} left out: all examples need as many as the one "
             f"with the fewest, and {files[shortest].at(examples[shortest].row)} has {fewest}."
         )
     return [replace(example, negatives=example.negatives[:fewest]) for example in examples]

@@ -27,14 +27,8 @@ _ESTIMATED_AFTER = 100_000  # rows
 _TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt", "summe", "mittelwert", "итого", "合计")
 #: Bytes as Python prints them, which PAWS and tables of encoded tweets hold.
 _BYTES = re.compile(r"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:x[0-9a-f]{2}|[\\'"nrt]))*+\1""")
-_DECODED = (
-    "cell held bytes (b'...'), and was read as their text",
-    "cells held bytes (b'...'), and were read as their text",
-)
-_JOINED = (
-    "cell held lists of texts, and was read as these, a line each",
-    "cells held lists of texts, and were read as these, a line each",
-)
+_DECODED = "cell<s> held bytes (b'...'), and <was|were> read as their text"
+_JOINED = "cell<s> held lists of texts, and <was|were> read as these, a line each"
 #: Before each label in fastText's files.
 FASTTEXT_PREFIX = "__label__"
 
@@ -136,19 +130,17 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
     are_titles = (sum(map(bool, map(str.strip, row))) == 1 and len(row) <= table.width for row in table.rows[:3])
     titles = sum(1 for _ in takewhile(bool, are_titles))
     if titles and all(cell.strip() for cell in table.rows[titles]):
-        said = "title above the header was left out", "titles above the header were left out"
-        table.leave_out(range(titles), report, *said)
+        table.leave_out(range(titles), report, "title<s> above the header <was|were> left out")
     cells = [[cell.strip() for cell in row] for row in table.rows[:3]]
     under = next((n for n in (1, 2) if any(cells[n]) and all(map(_BELOW_HEADER.fullmatch, cells[n]))), 0)
-    said = "row below the header was left out", "rows below the header were left out"
-    table.leave_out(range(1, under + 1), report, *said)
+    table.leave_out(range(1, under + 1), report, "row<s> below the header <was|were> left out")
     last, place = table.rows[-1], table.numbers[-1]
     is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
     totals = sum(1 for _ in takewhile(_is_total, reversed(table.rows)))
     if is_apart or 0 < totals < 4:
         what = "sentence below the table" if is_apart else "row of totals"
         below = range(len(table.rows) - max(1, totals), len(table.rows))
-        table.leave_out(below, report, f"{what} was left out", "rows below the table were left out")
+        table.leave_out(below, report, f"<{what} was|rows below the table were> left out")
 
 
 def _is_total(row: list[str]) -> bool:
@@ -167,8 +159,7 @@ def _leave_out_empty_columns(table: RawTable, report: DropReport) -> None:
     empty = table.width - len(kept)
     if not empty or len(kept) < 2:
         return
-    of_table = f"of {quoted(table.name)}"
-    report.note(pluralized(empty, f"empty column {of_table} was left out.", f"empty columns {of_table} were left out."))
+    report.note(pluralized(empty, f"empty column<s> of {quoted(table.name)} <was|were> left out."))
     table.rows = [[row[c] for c in kept] if len(row) == table.width else row for row in table.rows]
     table.width = len(kept)
 
@@ -212,7 +203,7 @@ def decode_bytes(table: RawTable, report: DropReport) -> None:
     """Replace cells that hold bytes as Python prints them, such as b'caf\\xc3\\xa9', by their text."""
     for number, row in zip(table.numbers, table.rows, strict=True):
         if printed := [column for column, cell in enumerate(row) if _BYTES.fullmatch(cell)]:
-            report.repair(*_DECODED, table, number, len(printed))
+            report.repair(_DECODED, table, number, len(printed))
         for column in printed:
             row[column] = ast.literal_eval(row[column]).decode("utf-8", "replace")
 
@@ -225,7 +216,7 @@ def join_nested_texts(table: RawTable, report: DropReport) -> None:
                 value = literal(cell)
                 is_nested = isinstance(value, dict) or any(isinstance(part, list) for part in value)
                 if is_nested and (joined := joined_texts(value)):
-                    report.repair(*_JOINED, table, number)
+                    report.repair(_JOINED, table, number)
                     row[column] = joined
 
 
@@ -302,10 +293,10 @@ def even_rows(
         repairs = _repairs(row, table, used)
         repaired, which = next(((repaired, which) for repaired, which in repairs if fits(repaired)), (None, ""))
         if repaired is None:
-            reason = f"it has {pluralized(len(row), 'cell', 'cells')}, and most rows have {table.width}"
+            reason = f"it has {pluralized(len(row), 'cell<s>')}, and most rows have {table.width}"
             report.drop(reason, table, number)
         else:
-            report.repair(f"row of {name} has {which}", f"rows of {name} have {which}", table, number)
+            report.repair(f"row<s> of {name} <has|have> {which}", table, number)
             yield number, repaired
 
 

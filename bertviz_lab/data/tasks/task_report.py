@@ -191,7 +191,7 @@ def _about_texts(report: TaskReport) -> Iterable[str]:
         yield f"{report.duplicates:,} of {report.train_count:,} examples repeat an earlier one."
     if report.contradictions:
         noun, labels = _CONTRADICTIONS[report.task]
-        occur = pluralized(report.contradictions, f"{noun} occurs with {labels}", f"{noun}s occur with {labels}")
+        occur = pluralized(report.contradictions, f"{noun}<s> <occurs|occur> with {labels}")
         yield f"{occur}: no model can be right about all of them."
     if report.overlap:
         of_held_out = f"{report.overlap:,} of {report.held_count:,} held-out examples"

@@ -87,7 +87,7 @@ class Checkpoint:
         )
         if not words:
             return ""
-        has = pluralized(words, "word", "words")
+        has = pluralized(words, "word<s>")
         return f"The vocabulary of {name} cannot represent {has} of this text: the model reads {unknown} there."
 
     def length_warning(self, tokens: int) -> str:

@@ -73,7 +73,7 @@ def load_task_splits(
         train = [train[index] for index in sorted(chosen)]
     if config.corrections:
         train, changed = correct(train, read_corrections(Path(config.corrections)))
-        notes.append(f"{pluralized(changed, 'training example was', 'training examples were')} corrected or left out.")
+        notes.append(f"{pluralized(changed, 'training example<s> <was|were>')} corrected or left out.")
     if not train or not held:
         raise InputError("There are too few examples to train on some and score on others; give more.")
     notes = [*understood.summary(), *dict.fromkeys([*data.remarks, *understood.notes]), *notes]

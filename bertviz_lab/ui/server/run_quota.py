@@ -125,8 +125,8 @@ class RunQuota:
         own = sum(self._models.has_started(visitor, run_id) for run_id in active)
         if own + count > most:
             more = f", and this asks for {count}" if count > 1 else ""
-            may = pluralized(most, "run that trains or waits", "runs that train or wait")
-            now = pluralized(own, "of yours does", "of yours do")
+            may = pluralized(most, "run<s> that <trains or waits|train or wait>")
+            now = pluralized(own, "of yours <does|do>")
             raise InputError(
                 f"A visitor of this page may have {may}; {now}{more}: wait until one has ended, or stop it."
             )
@@ -154,7 +154,7 @@ def limits_sentence(limits: Limits, what: str = "") -> str:
     return (
         f"On this page a run may take up to {what or f'{limits.run_steps:,} steps'} or "
         f"{words_of('seconds', limits.run_seconds)}, and {limits.run_parameters / 1e6:,.0f} million parameters; "
-        f"{pluralized(limits.runs_per_visitor, 'run of a visitor trains or waits', 'runs of a visitor train or wait')} "
+        f"{pluralized(limits.runs_per_visitor, 'run<s> of a visitor <trains or waits|train or wait>')} "
         f"at a time. Ended runs are deleted after "
         f"{words_of('seconds', limits.run_age)}."
     )

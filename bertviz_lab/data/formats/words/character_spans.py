@@ -36,8 +36,8 @@ _TEXT_NAMES = ("text", "sentence", "content", "data", "tweet", "query", "utteran
 _START = ("start", "start_offset", "begin", "start_char", "startoffset", "from")
 _END = ("end", "end_offset", "stop", "end_char", "endoffset", "to")
 _LABEL = ("label", "labels", "entity", "type", "tag", "entity_group", "category")
-_CUT = "word was cut by a span and labeled whole", "words were cut by spans and labeled whole"
-_MOVED = "span was moved to the text that it states", "spans were moved to the texts that they state"
+_CUT = "word<s> <was cut by a span|were cut by spans> and labeled whole"
+_MOVED = "span<s> <was moved to the text that it states|were moved to the texts that they state>"
 #: What offsets may count other than characters: an encoding, its bytes in a unit, and what the end is short of.
 _UNITS = {"UTF-16 units": ("utf-16-le", 2, 0), "bytes": ("utf-8", 1, 0), "inclusive": ("utf-32-le", 4, 1)}
 _MOST_CUT = 0.2  # fraction of spans that cut words
@@ -45,8 +45,8 @@ _MOST_CUT = 0.2  # fraction of spans that cut words
 ANNOTATIONS = ".ann"
 #: An entity. One of several parts, `0 3;8 12`, has gaps.
 _ENTITY = re.compile(r"T\d+\t(?P<label>\S+) (?P<start>\d+) (?P<gaps>(?:\d+;\d+ )*)(?P<end>\d+)\t(?P<text>[^\r\n]*)")
-_GAPS = "entity of several parts was read as one span", "entities of several parts were read as one span each"
-_OVERLAPPING = "span overlapped another and was left out", "spans overlapped others and were left out"
+_GAPS = "<entity of several parts was read as one span|entities of several parts were read as one span each>"
+_OVERLAPPING = "span<s> overlapped <another and was|others and were> left out"
 
 
 class Span(NamedTuple):
@@ -143,7 +143,7 @@ def sentences_of_spans(
         stated = [span for item in row.get(spans) or () if (span := _span(item))]
         given = [span.placed(value).converted(value, unit) for span in stated]
         if moved := sum(bool(old.text) and old != new for old, new in zip(stated, given, strict=True)):
-            report.repair(*_MOVED, raw, number, moved)
+            report.repair(_MOVED, raw, number, moved)
         if any(not 0 <= span.start < span.end <= len(value) for span in given):
             report.drop("a span lies outside its text", raw, number)
             continue
@@ -153,12 +153,12 @@ def sentences_of_spans(
         for span in sorted(given, key=lambda span: (span.start, span.start - span.end)):
             inside = range(bisect_right(ends, span.start), bisect_left(starts, span.end))
             if any(labels[n] != "O" for n in inside):
-                report.repair(*_OVERLAPPING, raw, number)
+                report.repair(_OVERLAPPING, raw, number)
                 continue
             for place, n in enumerate(inside):
                 labels[n] = f"{'I' if place else 'B'}-{span.label}"
                 if words[n][0] < span.start or words[n][1] > span.end:
-                    report.repair(*_CUT, raw, number)
+                    report.repair(_CUT, raw, number)
         raw.sentences.append(LabelledWords(tuple(value[start:end] for start, end in words), tuple(labels), number))
     raw.info = replace(raw.info, text_a=text, label=spans)
     return raw
@@ -213,7 +213,7 @@ def read_standoff(
         text, annotations = (_content(source, meter, options) for source in pair)
         entities = [match.groupdict() for match in _ENTITY.finditer(annotations)]
         if gaps := sum(bool(entity["gaps"]) for entity in entities):
-            report.repair(*_GAPS, raw, number, gaps)
+            report.repair(_GAPS, raw, number, gaps)
         records.append({"text": text, "entities": entities})
     return sentences_of_spans(records, "text", "entities", raw, report)
 

@@ -21,7 +21,7 @@ from bertviz_lab.errors import InputError
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _MOST_OF_ONE = 100  # words of a file's only sentence
-_WORDLESS = "line without a word was left out", "lines without a word were left out"
+_WORDLESS = "line<s> without a word <was|were> left out"
 
 
 def looks_like_conll(lines: Sequence[str], plain: bool = True) -> bool:
@@ -101,7 +101,7 @@ def read_conll(file: TextFile, options: ReadOptions, report: DropReport, format_
             rows = [(number, row) for number, row in rows if row[0].isdigit()]  # neither ranges nor empty nodes
         for number, row in rows:
             if not row[word]:
-                report.repair(*_WORDLESS, raw, number)
+                report.repair(_WORDLESS, raw, number)
         rows = [(number, row) for number, row in rows if row[word]]
         unlabelled = next((number for number, row in rows if row[label] in missing), None)
         if unlabelled:

@@ -233,7 +233,7 @@ def _progress(checked: _Checked) -> dict[str, Any]:
     kept = sum(label == text.label for text, label in decisions.items())
     dropped = sum(label is None for label in decisions.values())
     changed = len(decisions) - kept - dropped
-    labels, examples = pluralized(changed, "label", "labels"), pluralized(dropped, "example", "examples")
+    labels, examples = pluralized(changed, "label<s>"), pluralized(dropped, "example<s>")
     words = f"{labels} corrected, {examples} left out, {kept:,} kept."
     return {"progress": words, "undoable": bool(decisions), "changed": changed + dropped}
 
