@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from bertviz_lab.data.corpora.formats.tables import DELIMITERS, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted
@@ -29,8 +29,9 @@ _TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt",
 _BYTES = re.compile(r"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:x[0-9a-f]{2}|[\\'"nrt]))*+\1""")
 _DECODED = "cell<s> held bytes (b'...'), and <was|were> read as their text"
 _JOINED = "cell<s> held lists of texts, and <was|were> read as these, a line each"
-#: Before each label in fastText's files.
+#: Before each label in fastText's files; and the label, or such labels, with which a line begins.
 FASTTEXT_PREFIX = "__label__"
+LABELS_OF_LINE = re.compile(rf"\s*((?:{FASTTEXT_PREFIX}\S+\s+)*{FASTTEXT_PREFIX}\S+|\S*)")
 
 
 def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
@@ -186,13 +187,10 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
     numbers: list[int] = []
     with file.lines("\n", report) as lines:
         for number, line in enumerate(lines, 1):
-            label, text = [*line.rstrip("\r\n").split(None, 1), "", ""][:2]
-            labels = [label.removeprefix(FASTTEXT_PREFIX)]
-            while label.startswith(FASTTEXT_PREFIX) and text.startswith(FASTTEXT_PREFIX):
-                following, text = [*text.split(None, 1), ""][:2]
-                labels.append(following.removeprefix(FASTTEXT_PREFIX))
-            if label:
-                rows.append(["\n".join(labels), text])
+            match = cast(re.Match[str], LABELS_OF_LINE.match(line))
+            if labels := match[1].split():
+                text = line[match.end() :].rstrip("\r\n").lstrip()
+                rows.append(["\n".join(label.removeprefix(FASTTEXT_PREFIX) for label in labels), text])
                 numbers.append(number)
                 options.check_count(len(rows), file.name)
     info = FileInfo(file.name, "label-text", file.encoding, " ")

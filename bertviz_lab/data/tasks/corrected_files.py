@@ -28,7 +28,7 @@ from bertviz_lab.data.examples import FileInfo, Label, LabelledText, TaskData
 from bertviz_lab.data.formats.labels import NAMES_FILE, label_separator
 from bertviz_lab.data.formats.raw import ReadOptions, open_text
 from bertviz_lab.data.formats.read import read_each
-from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, Layout, layout_of
+from bertviz_lab.data.formats.tables import FASTTEXT_PREFIX, LABELS_OF_LINE, Layout, layout_of
 from bertviz_lab.errors import InputError
 
 #: The newest decision about each example: its label, or None to leave it out (`tasks.corrections.newest`).
@@ -214,9 +214,8 @@ def _between(before: str, after: str, value: Any) -> str:
 
 
 def _label_lines(text: str, info: FileInfo) -> Iterator[Piece]:
-    labels = re.compile(rf"\s*((?:{FASTTEXT_PREFIX}\S+\s+)*{FASTTEXT_PREFIX}\S+|\S*)")
     for number, line in enumerate(io.StringIO(text, "\n"), 1):
-        match = cast(re.Match[str], labels.match(line))
+        match = cast(re.Match[str], LABELS_OF_LINE.match(line))
         start, end = match.span(1)
         yield Piece(line, number, match[1], partial(_between, line[:start], line[end:]))
 
