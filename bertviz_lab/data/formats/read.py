@@ -59,7 +59,7 @@ _CONTINUED = (
 )
 
 
-def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
+def read_task(paths: Paths, task: str = "auto", labels: Sequence[str] = (), **options: Any) -> TaskData:
     """Return the examples of some files, read as one data set.
 
     Args:
@@ -67,22 +67,18 @@ def read_task(paths: Paths, task: str = "auto", **options: Any) -> TaskData:
             begin with a label ("0 How far is it?", "__label__spam You have won"), words and labels in columns (CoNLL),
             CoNLL-U, .json and .jsonl records, SQuAD, .parquet; and "dataset:NAME[:CONFIG][@SPLIT]".
         task: see `ReadOptions`.
+        labels: those of a model that is scored on the examples; a file may give them by their numbers.
         options: fields of `ReadOptions`.
 
     Raises:
         InputError: a file cannot be read, holds no examples, or has labels that cannot be learned.
     """
-    return _read([paths], ReadOptions(task, **options), 1)[0]
+    return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
 def read_each(paths: Sequence[str | Path], task: str, **options: Any) -> list[TaskData]:
     """Return the examples of each file apart, in files that are read as one data set; arguments as for `read_task`."""
     return _read([[path] for path in paths], ReadOptions(task, **options), len(paths))
-
-
-def read_for_model(paths: Paths, task: Task, labels: Sequence[str], **options: Any) -> TaskData:
-    """Return examples to score a model with these labels on, by class names or numbers; arguments as `read_task`."""
-    return _read([paths], ReadOptions(task, **options), 1, labels)[0]
 
 
 def read_splits(splits: Sequence[Paths], task: str = "auto", *, tested: bool = False, **options: Any) -> list[TaskData]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from bertviz_lab.config import SHORTEST_SEQUENCE
 from bertviz_lab.data.examples import Example, Label, LabelledText, Task, class_counts, holds_examples, read_examples
 from bertviz_lab.data.formats.labels import check_known
-from bertviz_lab.data.formats.read import read_for_model
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.data.formats.reading import Reading
 from bertviz_lab.data.loaders import check_labels
 from bertviz_lab.data.tasks.batches import Features, Limits, TaskBatches, encode_examples
@@ -163,7 +163,7 @@ def evaluate_task(
         if not all(map(known.is_for, examples)):
             raise InputError(f"{files[0]} holds examples of another task than {known.name}.")
     else:
-        data = read_for_model(files, known.name, labels, **reading)
+        data = read_task(files, known.name, labels, **reading)
         examples, notes = _named(data.examples, labels), data.remarks
         if on_reading:
             on_reading(Reading.of(data))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bertviz_lab.data.examples import read_examples, write_examples
 from bertviz_lab.data.formats.raw import ReadOptions
-from bertviz_lab.data.formats.read import read_for_model, read_splits, read_task
+from bertviz_lab.data.formats.read import read_splits, read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import RECORDS, question, squad, table
 from tests.data.support import written, zipped
@@ -117,17 +117,17 @@ def test_files_of_different_tasks_do_not_mix(tmp_path):
 
 def test_classes_are_those_of_the_model_that_is_scored_by_name_or_number(tmp_path):
     rows = "".join(f"good film {n},{label}\n" for n, label in enumerate(("1.0", "0", " 1 ", "unsure", "2.0")))
-    data = read_for_model(written(tmp_path, "a.csv", "text,label\n" + rows), "classification", ("0", "1"))
+    data = read_task(written(tmp_path, "a.csv", "text,label\n" + rows), "classification", ("0", "1"))
     assert [e.label for e in data.examples] == ["1", "0", "1", "unsure", "2.0"]
-    named = read_for_model(written(tmp_path, "b.csv", table(3)), "classification", ("neg", "pos"))
+    named = read_task(written(tmp_path, "b.csv", table(3)), "classification", ("neg", "pos"))
     assert [e.label for e in named.examples] == ["neg", "pos", "neg"]
 
 
 def test_one_label_is_enough_to_score_a_model_on(tmp_path):
     path = written(tmp_path, "a.csv", table(2, labels=("neg",)))
-    assert len(read_for_model(path, "classification", ("neg", "pos")).examples) == 2
+    assert len(read_task(path, "classification", ("neg", "pos")).examples) == 2
     words = written(tmp_path, "a.conll", "a\tO\ncat\tO\n\nsat\tO\n")
-    assert len(read_for_model(words, "tokens", ("O", "B-X")).examples) == 2
+    assert len(read_task(words, "tokens", ("O", "B-X")).examples) == 2
     with pytest.raises(InputError, match="All words of"):
         read_task(words, "tokens")
 
