@@ -148,9 +148,9 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Rows that gave no example, for one reason."""
+    """Rows that gave no example, for one reason; or what was repaired in some of one file."""
 
-    reason: str  # what is wrong with them, as the end of "12 rows: ..."
+    reason: str  # what is wrong with them, as the end of "12 rows: ..."; or what was done, as that of "12 ..."
     count: int  # how many
     where: tuple[str, ...]  # the first few, as '"reviews.csv" row 17'
 
@@ -159,6 +159,11 @@ class Dropped:
         """For people: how many rows were left out, and why."""
         examples = f", such as {', '.join(self.where[:3])}" if self.where else ""
         return f"{self.count:,} {'row was' if self.count == 1 else 'rows were'} left out: {self.reason}{examples}."
+
+    @property
+    def sentence_of_repair(self) -> str:
+        """For people: what was repaired, how often, and where first."""
+        return f"{self.count:,} {self.reason} (first: {self.where[0]})."
 
 
 @dataclass(frozen=True)
@@ -180,16 +185,16 @@ class TaskData:
     labels: tuple[str, ...] = ()
     files: tuple[FileInfo, ...] = ()  # how each file was read
     dropped: tuple[Dropped, ...] = ()  # the rows that were left out, by reason
-    notes: tuple[str, ...] = ()  # what was repaired or looks odd, a sentence each
-    # what was repaired, with how often and where first; a sentence on each is in the notes
+    notes: tuple[str, ...] = ()  # how files were read, and what looks odd, a sentence each
     repaired: tuple[Dropped, ...] = ()
     doubts: tuple[Doubt, ...] = ()  # what a person should confirm; their sentences are in the notes
     given: tuple[str, ...] = ()  # the reading options that were given, which decide doubts
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The notes, and a sentence for each reason why rows were left out."""
-        return (*self.notes, *(dropped.sentence for dropped in self.dropped))
+        """The notes, and a sentence for each repair and for each reason why rows were left out."""
+        repairs = (repaired.sentence_of_repair for repaired in self.repaired)
+        return (*self.notes, *repairs, *(dropped.sentence for dropped in self.dropped))
 
     @property
     def dropped_rows(self) -> int:

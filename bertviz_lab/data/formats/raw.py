@@ -212,10 +212,7 @@ class DropReport:
         _count(self._dropped, (reason, ""), file.at(row))
 
     def repair(self, what: str, file: RawFile, row: int, count: int = 1) -> None:
-        """Count what was repaired in a row, in words with forms for one and for several, see `inflected`.
-
-        The note on it names the first row of the file.
-        """
+        """Count what was repaired in a row of a file, in words with forms for one and for several, see `inflected`."""
         _count(self._repaired, (what, file.name), file.at(row), count)
 
     def note(self, sentence: str) -> None:
@@ -228,12 +225,10 @@ class DropReport:
         self.note(sentence)
 
     def data(self, task: Task, examples: Sequence[Example], files: tuple[FileInfo, ...]) -> TaskData:
-        """Return examples with what was noted, the notes on repairs last."""
+        """Return examples with what was noted."""
         repaired = tuple(replace(r, reason=inflected(r.count, r.reason)) for r in self._repaired.values())
-        notes = (*self._notes, *(f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in repaired))
-        return TaskData(
-            task, tuple(examples), (), files, self.dropped, notes, repaired, tuple(self._doubts), self._given
-        )
+        notes, doubts = tuple(self._notes), tuple(self._doubts)
+        return TaskData(task, tuple(examples), (), files, self.dropped, notes, repaired, doubts, self._given)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:

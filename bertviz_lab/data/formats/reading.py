@@ -62,7 +62,6 @@ class Reading:
         counts = class_counts(data.examples) if labelled else Counter()
         roles = {"text_a": info.text_a, "text_b": info.text_b, "label": info.label if labelled else ""}
         suspicions = [*_suspicions(data, counts), *(_lost_or_constant(data) if labelled else ())]
-        repairs = {f"{r.count:,} {r.reason} (first: {r.where[0]})." for r in data.repaired}
         return cls(
             format=info.format,
             task=data.task,
@@ -73,7 +72,7 @@ class Reading:
             first=tuple(_shown(example, labelled) for example in data.examples[:3]),
             dropped=data.dropped,
             repaired=data.repaired,
-            notes=(*(note for note in data.notes if note not in repairs), *(doubt.sentence for doubt in suspicions)),
+            notes=(*data.notes, *(doubt.sentence for doubt in suspicions)),
             doubts=tuple(d for d in (*data.doubts, *suspicions) if not set(d.options) & set(data.given)),
         )
 

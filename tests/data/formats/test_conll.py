@@ -140,4 +140,6 @@ def test_labels_that_continue_no_span_begin_one_and_are_counted(labels, scheme, 
 def test_repairs_are_noted_with_the_first_location(tmp_path):
     data = read_task(written(tmp_path, "a.conll", "La\tB-LOC\nPaz\tI-LOC\n\nin\tO\nRome\tI-LOC\n"))
     assert labels_of(data)[1] == ("O", "B-LOC")
-    assert data.notes == ('1 label continued a span that had not begun, and begins it now (first: "a.conll" line 4).',)
+    assert data.remarks == (
+        '1 label continued a span that had not begun, and begins it now (first: "a.conll" line 4).',
+    )

@@ -48,7 +48,7 @@ def test_escaped_tabs_are_part_of_a_cell(tmp_path):
              for n in range(40)]  # fmt: skip
     data = read_task(written(tmp_path, "a.tsv", "".join(lines)))
     assert data.examples[9].text_a == "the part\t number 9"
-    assert not data.notes
+    assert not data.remarks
 
 
 @pytest.mark.parametrize("header", ["text,label", "id,text,label", "sentence,score"])
@@ -444,7 +444,7 @@ def test_annotations_are_read_with_their_text(tmp_path):
     annotations = written(tmp_path, "a.ann", "T1\tPER 0 3;11 15\tAna Ruiz\nT2\tPER 8 10\tBo\n")
     data = read_task([text, annotations])
     assert data.examples[0].labels == ("B-PER", "I-PER", "I-PER", "I-PER", "O", "O")
-    assert any("entity of several parts was read as one span" in note for note in data.notes)
+    assert any("entity of several parts was read as one span" in note for note in data.remarks)
     with pytest.raises(InputError, match=r'annotates ".*a\.txt": give both'):
         read_task(annotations)
 
@@ -688,7 +688,7 @@ def questions(answers, name="answers", **more) -> str:
 def test_an_answer_is_at_its_offset_in_every_shape(answers, tmp_path):
     data = read_task(written(tmp_path, "a.json", questions(answers)))
     assert {example.answers for example in data.examples} == {(Answer("1931", SECOND),)}
-    assert not data.notes
+    assert not data.remarks
 
 
 @pytest.mark.parametrize(("text", "count"), [("1960", None), ("1960", "utf-8"), ("1960", "utf-16-le")])
@@ -699,7 +699,7 @@ def test_offsets_in_bytes_or_utf16_units_become_characters(text, count, tmp_path
     body = questions([{"text": text, "answer_start": stated}]).replace(json.dumps(PASSAGE), json.dumps(passage))
     data = read_task(written(tmp_path, "a.json", body))
     assert data.examples[0].answers == (Answer(text, start),)
-    assert bool(data.notes) == (count is not None)
+    assert bool(data.remarks) == (count is not None)
 
 
 def test_answers_without_offsets_are_answers(tmp_path):

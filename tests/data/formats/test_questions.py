@@ -27,7 +27,7 @@ def test_questions_are_read_with_their_answers(tmp_path):
 def test_a_misplaced_answer_is_noted(tmp_path):
     data = read_task(written(tmp_path, "a.json", squad(question("one", "1890", 40), question("two", " 1950 ", 66))))
     assert [e.answers for e in data.examples] == [(Answer("1890", 48),), (Answer("1950", PASSAGE.index("1950")),)]
-    assert data.notes[0].startswith("1 answer was not at its stated offset")
+    assert data.remarks[0].startswith("1 answer was not at its stated offset")
     for example in data.examples:
         for answer in example.answers:
             assert example.passage[answer.start :].startswith(answer.text)

@@ -71,13 +71,13 @@ def test_delimiters_in_an_unquoted_text_are_restored(tmp_path, order):
     data = read_task(written(tmp_path, "a.csv", "\n".join([order, *map(line, range(100))])))
     assert data.examples[9].text_a == "good film 9, really"
     assert len(data.examples) == 100
-    assert data.notes[0].startswith('12 rows of "a.csv" have more cells than the others')
+    assert data.remarks[0].startswith('12 rows of "a.csv" have more cells than the others')
 
 
 def test_surplus_cells_are_left_out_and_short_rows_dropped(tmp_path):
     data = read_task(written(tmp_path, "a.csv", table() + "good film,pos,,\n"))
     assert (data.examples[-1].text_a, data.examples[-1].label) == ("good film", "pos")
-    assert data.notes == (
+    assert data.remarks == (
         '1 row of "a.csv" has more cells than the others; those over were left out (first: "a.csv" row 22).',
     )
     data = read_task(written(tmp_path, "a.csv", table() + "no label here\n"))

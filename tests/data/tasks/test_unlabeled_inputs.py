@@ -76,7 +76,7 @@ def test_delimiters_in_an_unquoted_text_are_restored_as_in_training(header, row,
     path = put(tmp_path / "a.csv", long_rows(header, row))
     found = read_inputs(path, "classification", text_a="text")
     assert (found.examples[-1].text_a, found.examples[-1].row) == ("not good, but bad", 14)
-    assert found.notes == (
+    assert found.remarks == (
         '1 row of "a.csv" has more cells than the others; those over were taken for text (first: "a.csv" row 14).',
     )
 
@@ -85,7 +85,7 @@ def test_a_short_row_with_a_text_and_a_row_with_empty_cells_at_its_end_are_read(
     path = put(tmp_path / "a.csv", long_rows("id,text,label", "5,no label here", "6,not bad,pos,,"))
     found = read_inputs(path, "classification")
     assert [one.text_a for one in found.examples[-2:]] == ["no label here", "not bad"]
-    assert ["fewer cells" in note or "left out" in note for note in found.notes] == [True, True]
+    assert ["fewer cells" in note or "left out" in note for note in found.remarks] == [True, True]
 
 
 def test_the_texts_of_labelled_files_are_taken_without_their_labels(tmp_path) -> None:

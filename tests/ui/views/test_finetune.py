@@ -192,7 +192,7 @@ def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> 
     table = tmp_path / "texts.csv"
     table.write_text("text,number\nthe red cat,1\n,2\n-0.5,3\n", encoding="utf-8")
     rows, sentence = predicted(tuned, RUN, table)
-    assert '1 dropped: the text is empty ("texts.csv" row 3).' in sentence
+    assert '1 row was left out: the text is empty, such as "texts.csv" row 3.' in sentence
     assert [row["text"] for row in rows] == ["the red cat", "-0.5"]
     long = tmp_path / "long.txt"
     long.write_text("cat " * 20_000, encoding="utf-8")

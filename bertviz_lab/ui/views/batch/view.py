@@ -99,9 +99,7 @@ def _inputs(
     characters = [sum(len(text or "") for text in example.inputs) for example in read.examples]
     tokens = sum(min(checkpoint.max_length, 2 + count / CHARACTERS_PER_TOKEN) for count in characters)
     check_cost(checkpoint, "texts", len(read.examples), tokens, checkpoint.max_length)
-    sentences = [next(Reading.of(read, labelled=False).summary()), *read.notes]
-    sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
-    return checkpoint, read.examples, sentences
+    return checkpoint, read.examples, [next(Reading.of(read, labelled=False).summary()), *read.remarks]
 
 
 def check_cost(checkpoint: Checkpoint, what: str, count: int, tokens: float, length: int) -> None:
