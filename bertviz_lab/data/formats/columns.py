@@ -299,21 +299,16 @@ def pair_by_name(named: Mapping[str, int], texts: Set[int]) -> tuple[int, int] |
     """
     found = {name: column for name, column in reversed(list(named.items())) if column in texts}
     plain = {re.sub(r"[^a-z0-9#]", "", name.lower()): column for name, column in found.items()}
-    for first, second in PAIR_NAMES:
-        keys = re.sub(r"[^a-z0-9#]", "", first), re.sub(r"[^a-z0-9#]", "", second)
-        if keys[0] in plain and keys[1] in plain:
-            return plain[keys[0]], plain[keys[1]]
+    pairs = [tuple(re.sub(r"[^a-z0-9#]", "", name) for name in pair) for pair in PAIR_NAMES]
     for one, two in (("1", "2"), ("a", "b"), ("first", "second"), ("left", "right"), ("0", "1"), ("x", "y")):
-        for name, column in plain.items():
-            for stem, other in ((name.removesuffix(one), "{}" + two), (name.removeprefix(one), two + "{}")):
-                partner = plain.get(other.format(stem))
-                if stem != name and partner is not None and (stem or len(one) > 1):
-                    return column, partner
-    for name, column in plain.items():
-        for second in (f"{name}2", f"{name}b", f"{name}pair", f"target{name}", f"second{name}", f"other{name}"):
-            if second in plain:
-                return column, plain[second]
-    return None
+        for name in plain:
+            end, start = name.removesuffix(one), name.removeprefix(one)
+            pairs += [(name, end + two)] if end != name and (end or len(one) > 1) else []
+            pairs += [(name, two + start)] if start != name and (start or len(one) > 1) else []
+    for name in plain:
+        pairs += [(name, name + addition) for addition in ("2", "b", "pair")]
+        pairs += [(name, addition + name) for addition in ("target", "second", "other")]
+    return next(((plain[one], plain[two]) for one, two in pairs if one in plain and two in plain), None)
 
 
 def join_indicators(tables: Sequence[RawTable], deciding: int, options: ReadOptions, report: DropReport) -> ReadOptions:
