@@ -257,9 +257,10 @@ def _unnamed_choices(sample: Sequence[Mapping[str, Any]], columns: Sequence[str]
     """Return the columns between a question and letters that name one of them, where no column has a name."""
     for place, column in enumerate(columns if all(map(str.isdigit, columns)) else ()):
         letters = {str(row.get(column)).strip() for row in sample}
-        last = "ABCDE".find(max(letters))
-        if len(letters) > 1 and letters <= {*"ABCDE"} and last < place - 1:
-            return list(columns[place - last - 1 : place])
+        question = place - "ABCDE".find(max(letters)) - 2
+        if len(letters) > 1 and letters <= {*"ABCDE"} and question >= 0:
+            asks = _are_texts([row.get(columns[question]) for row in sample])
+            return list(columns[question + 1 : place]) if asks else []
     return []
 
 

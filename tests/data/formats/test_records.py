@@ -91,6 +91,8 @@ def test_multiple_choice_without_a_header_is_named_and_refused(before, tmp_path)
             read_task(each)
     text, label = str(len(before) + 1), str(len(before) + 6)
     assert read_task(path, text_a=text, text_b="none", label=label).labels == ("A", "B", "C", "D")
+    rows = "".join(f"{n},Ana {n},Oslo {n},the food of {n} was bad,{'ABC'[n % 3]}\n" for n in range(20))
+    assert read_task(written(tmp_path, "b.csv", rows)).labels == ("A", "B", "C"), "a number asks nothing"
 
 
 EVIDENCE = [["Oslo", ["Oslo lies at sea.", "It is old."]], ["Mill", ["The mill fell."]]]
