@@ -179,7 +179,7 @@ def _about_classes(report: TaskReport) -> Iterable[str]:
         yield (
             f"The classes are unbalanced: {quoted(largest.label)} has {largest.train:,} examples, "
             f"{quoted(smallest.label)} {smallest.train:,}. Always answering {quoted(largest.label)} would be right in "
-            f"{largest.train / total:.0%} of all: macro F1 says more than accuracy, and selects the model by default."
+            f"{largest.train / total:.1%} of all: macro F1 says more than accuracy, and selects the model by default."
         )
     unseen = [c.label for c in trained if not c.held_out]
     if unseen and any(c.held_out for c in classes):

@@ -63,7 +63,7 @@ def test_rare_characters_and_unbalanced_classes_are_told(tokenizer):
     assert report.unknown_share == 0.75
     assert any("unknown to the vocabulary" in note for note in report.notes)
     train = texts(*[(f"good film {n}", "many") for n in range(30)], ("bad", "few"))
-    assert any("right in 97% of all" in note for note in examine_task(train, (), tokenizer, 16).notes)
+    assert any("right in 96.8% of all" in note for note in examine_task(train, (), tokenizer, 16).notes)
 
 
 def test_words_and_questions_are_examined_too(tokenizer):
