@@ -189,7 +189,7 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
-def test_a_text_is_pasted_and_taken_back(page: Page, served: Served) -> None:
+def test_a_text_is_pasted_kept_and_taken_back(page: Page, page_log: PageLog, served: Served) -> None:
     uploads: list[str] = []
     page.on("request", lambda request: uploads.append(request.url) if request.url.endswith("/lab/upload") else None)
     page.goto(served[0])
@@ -205,7 +205,12 @@ def test_a_text_is_pasted_and_taken_back(page: Page, served: Served) -> None:
     at_rest(page)
     text.blur()
     at_rest(page)
-    assert len(uploads) == 1, "the same text was uploaded again when its field was left"
+    reload(page, page_log)
+    expect(text).to_be_visible()
+    expect(text).to_have_value(little_text())
+    expect(page.locator("#text-files li")).to_contain_text("typed-text.txt")
+    at_rest(page)
+    assert len(uploads) == 1, "the same text was uploaded again when its field was left, or the page reloaded"
     text.fill("")
     expect(page.locator("#text-files li")).to_have_count(0)
     expect(page.locator("#text-health")).to_contain_text("Drop a text file")

@@ -2,14 +2,19 @@
 
 import { h, makeField } from 'lab/client/dom.js';
 import { followStarts, keepForm, makeFields, makeSource, makeStart } from 'lab/client/form.js';
+import { recall, remember } from 'lab/client/saving.js';
 
 const PAUSE = 800; // milliseconds after the last key until a typed text is uploaded
 const TYPED = 'typed-text.txt';
+const TAB = 'sessionStorage'; // keeps the text as long as `keepForm` its file
 
 export async function mount(panel) {
   const form = await panel.ask('form');
   const source = makeSource(form, { id: 'text', label: 'Corpus', accept: form.accept }, chooseText);
-  const typed = makeField('textarea', 'Text', '', upload, { rest: PAUSE, rows: 8, dir: 'auto' });
+  const typed = makeField('textarea', 'Text', recall(TYPED, TAB).text ?? '', upload,
+    { rest: PAUSE, rows: 8, dir: 'auto' });
+  const fold = h('details.fold', { id: 'text-typed', open: Boolean(typed.value) },
+    h('summary', 'Type or paste a text'), typed.node);
   const about = h('p.quiet', { id: 'text-about' });
   const health = panel.drawing('health', 'Health report of the text', { id: 'text-health' });
   const forecast = panel.drawing('facts', 'Estimated cost', { id: 'forecast' });
@@ -17,8 +22,7 @@ export async function mount(panel) {
   const sent = () => ({ ...source.sent(), values: fields.values() });
   keepForm('pretrain', source, fields);
   const report = panel.part([h('h2', '2. Check the corpus'), health.host], check);
-  report.node.before(h('h2', '1. Choose a corpus'), h('div.fields', ...source.nodes),
-    h('details.fold', { id: 'text-typed' }, h('summary', 'Type or paste a text'), typed.node), about);
+  report.node.before(h('h2', '1. Choose a corpus'), h('div.fields', ...source.nodes), fold, about);
   panel.body.append(h('h2', '3. Train'), fields.main, fields.drawer(), forecast.host,
     ...makeStart(panel, form, { id: 'train', label: 'Train', fields, sent, ready: source.ready }));
 
@@ -34,6 +38,7 @@ export async function mount(panel) {
   }
 
   function upload(text) {
+    remember(TYPED, { text }, TAB);
     if (text.trim()) source.put(new File([text], TYPED, { type: 'text/plain' }));
     else source.remove(TYPED);
   }
