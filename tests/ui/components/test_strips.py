@@ -55,6 +55,14 @@ def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit):
     expect(page.locator("#tokens .token button").first).to_be_focused()
 
 
+def test_punctuation_marks_are_counted_apart_from_words(visit: Visit):
+    tokens = ["[CLS]", "do", "n", "##t", ".", "[SEP]", "10", "?", "[SEP]"]
+    page = visit(tokens=figure("tokens", encoding=encoding(tokens, second=6)))
+    expect(page.locator("#tokens .heading")).to_have_text(
+        "3 words and 2 punctuation marks became 6 tokens, plus 3 special tokens"
+    )
+
+
 def test_narrow_page_breaks_the_strip_into_lines(visit: Visit):
     page = visit(width=400)
     assert page.locator("#tokens table").count() > 1

@@ -41,7 +41,9 @@ function detailsOf(columns, position, hasSegments) {
 export function tokens({ encoding, note = '', segments_note: segmentsNote = '', positions_note: positionsNote = '' }) {
   const columns = columnsOf(encoding);
   const real = columns.filter(({ mask }) => mask);
-  const words = new Set(real.map(({ word }) => word).filter((word) => word !== null)).size;
+  const spelled = Map.groupBy(real.filter(({ word }) => word !== null), ({ word }) => word);
+  const marks = [...spelled.values()].map((pieces) => pieces.map(({ surface }) => surface).join(''))
+    .filter((text) => /^[^\p{L}\p{N}\s]+$/u.test(text)).length;
   const added = real.filter(({ special }) => special).length;
   const dropped = [encoding.dropped_a, encoding.dropped_b];
   const [cut, padding] = [dropped.flat().length, columns.length - real.length];
@@ -61,7 +63,8 @@ export function tokens({ encoding, note = '', segments_note: segmentsNote = '', 
       { kinds: columns.map(({ mask }) => (mask ? 'number' : 'number off')) }),
   ];
   return strip(encoding, rows, {
-    title: `${plural(words, 'word')} became ${plural(real.length - added, 'token')}, plus ${added} special tokens`,
+    title: `${plural(spelled.size - marks, 'word')}${marks ? ` and ${plural(marks, 'punctuation mark')}` : ''} became ${
+      plural(real.length - added, 'token')}, plus ${added} special tokens`,
     sentence: joined(cut && `The text was too long: ${plural(cut, 'token')} did not fit and `
       + `${cut === 1 ? 'was' : 'were'} truncated.`, note, segmentsNote, positionsNote,
     padding && `The last ${plural(padding, 'position')} ${padding === 1 ? 'holds' : 'hold'} only padding.`),
