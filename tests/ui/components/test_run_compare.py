@@ -52,6 +52,7 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
     table = page.get_by_role("region", name="Table of runs").get_by_role("table")
     expect(table.get_by_role("row", name="position_embeddings yes no")).to_be_visible()
     expect(table).not_to_contain_text("corpus")
+    expect(page.get_by_text("Their cards have those of the finished models")).to_be_visible()
     best = table.get_by_role("row", name="MLM accuracy").locator("b")
     expect(best).to_contain_text("80.0%")
     expect(best).to_contain_text("(best)")

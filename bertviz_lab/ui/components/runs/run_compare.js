@@ -23,6 +23,8 @@ function comparison(content, { events, server, captionOf }, root) {
   const table = h('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'Table of runs' });
   const note = h('p.quiet.small',
     'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
+  const shipped = h('p.quiet.small', 'For models that come with the lab these are the last scores of their training, '
+    + 'on text held out of it. Their cards have those of the finished models, on the texts named there.');
   const plot = makePlot(host, { plotly_relayout: want });
   const metric = makeField('select', 'Metric', '', setMetric, { inline: true });
   const controls = lookControls(look, want);
@@ -42,7 +44,7 @@ function comparison(content, { events, server, captionOf }, root) {
   curvesPart.append(verdict, heading('Curves', 'the curves', 'curves', curvesPart, () => rowsOf(entries())), knobs,
     empty, host,
     h('p.quiet.small', 'Marks: held-out set. Thin lines: training, smoothed. ', about), numbers.node);
-  tablePart.append(heading('The runs', 'the table', 'runs', tablePart, () => rows), table, note);
+  tablePart.append(heading('The runs', 'the table', 'runs', tablePart, () => rows), table, note, shipped);
   content.append(curvesPart, tablePart);
   new ResizeObserver(want).observe(curvesPart);
 
@@ -128,6 +130,7 @@ function comparison(content, { events, server, captionOf }, root) {
         : runs.length > 1 ? 'Identical settings' : 'Held-out metrics';
     table.replaceChildren(makeTable(['', ...names], lines.map(drawLine), title));
     note.hidden = comparable || runs.length < 2;
+    shipped.hidden = runs.every(({ id }) => id);
   }
 
   /** Scores as [name, a value for each run, how it is written, whether more is better: 1, -1 or 0]. */
