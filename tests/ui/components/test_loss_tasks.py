@@ -32,12 +32,12 @@ def has_panels(page: Page, *names: str) -> None:
 @pytest.mark.parametrize(
     ("task", "title", "now"),
     [
-        ("classification", "Score: accuracy", r"^79\.\d%$"),
-        ("regression", "Score: Spearman, Pearson", r"^Spearman 0\.29\d"),
-        ("tokens", "Score: F1 of entities", r"^79\.\d%$"),
-        ("qa", "Score: F1 of answers, exact match", r"^F1 of answers 79\.\d%"),
-        ("words", "Score: accuracy", r"^69\.\d%$"),  # labels that mark no entities
-        ("unbalanced", "Score: macro F1, accuracy", r"^macro F1 \d\d\.\d%"),  # classes
+        ("classification", "Score: accuracy", r"79\.\d%$"),
+        ("regression", "Score: Spearman, Pearson", r"Spearman 0\.29\d"),
+        ("tokens", "Score: F1 of entities", r"79\.\d%$"),
+        ("qa", "Score: F1 of answers, exact match", r"F1 of answers 79\.\d%"),
+        ("words", "Score: accuracy", r"69\.\d%$"),  # labels that mark no entities
+        ("unbalanced", "Score: macro F1, accuracy", r"macro F1 \d\d\.\d%"),  # classes
     ],
 )
 def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(visit: Visit, task: str, title: str, now: str):
@@ -49,7 +49,7 @@ def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(visit: Visit, 
     page = visit(loss=replay_payload([*rows, ending(120)], "A run"))
     expect(page.locator('#loss [data-panel="score"] .heading')).to_have_text(title)
     has_panels(page, "loss", "score")
-    expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile(now))
+    expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile(f"^last evaluation:{now}"))
     label = re.compile(r"Baselines: .* 0\.690")
     expect(page.locator('#loss [data-panel="loss"] .curves')).to_have_attribute("aria-label", label)
     expect(page.locator("#loss .state")).to_contain_text("Best on held-out examples: ")

@@ -96,7 +96,7 @@ function lossChart(content, { events, server, captionOf }, root) {
       return { name, paint, text: written(panel.unit, panel.id === 'score' ? held ?? trained : trained ?? held) };
     });
     values.hidden = Boolean(payload.result); // which says it for more text than these
-    values.replaceChildren(...words.map(({ name, paint, text }) =>
+    values.replaceChildren(panel.id === 'score' ? 'last evaluation:' : '', ...words.map(({ name, paint, text }) =>
       h('span', { style: `color: ${paint}` }, words.length > 1 ? `${name} ${text}` : text)));
     const baselines = baselinesOf(panel, log).map(({ name, value }) => `${name} ${written(panel.unit, value)}`)
       .join(', ');
