@@ -316,7 +316,9 @@ COVERED = """() => {
 def test_what_has_the_focus_is_not_covered_by_the_input_bar(page: Page, served: Served) -> None:
     page.set_viewport_size({"width": 1200, "height": 700})
     visit(page, served[0], model="tiny-town", text_a=BIKE, **{"explore.open": "predictions,layers"})
-    page.locator("#panel-layers .fold > summary").last.focus()
+    last = page.locator("#panel-layers .fold > summary").last
+    expect(last).to_be_visible()  # what is not in sight yet takes no focus
+    last.focus()
     at_rest(page)
     for _ in range(40):
         page.keyboard.press("Shift+Tab")
