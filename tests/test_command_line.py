@@ -376,7 +376,7 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     assert main(command) == 0
     told = capsys.readouterr()
     assert '1 row was left out: the text is empty, such as "texts.csv" row 3.\n' in told.err
-    assert told.err.startswith('Read as table for classification: 2 examples; columns text_a = "review".\nExample: ')
+    assert told.err.startswith('Read as a table, for classification: 2 examples; columns text_a = "review".\nExample: ')
     assert told.out == f"2 predictions, written to {out}\n"
     head, first, _ = out.read_text(encoding="utf-8").splitlines()
     assert head == "row,text,label,p(negative),p(positive)"

@@ -129,12 +129,34 @@ def class_counts(examples: Iterable[Example]) -> Counter[str]:
     return Counter(chain.from_iterable(example.classes for example in examples))
 
 
+#: Formats of files, for people.
+FORMATS = {
+    "text": "lines of text",
+    "table": "a table",
+    "label-text": "label-text lines",
+    "class folders": "a text in each file, in a folder for each class",
+    "jsonl": "lines of JSON",
+    "json": "JSON",
+    "parquet": "a Parquet table",
+    "arrow": "an Arrow table",
+    "workbook": "a sheet of a workbook",
+    "conll": "words with their labels, one per line",
+    "conllu": "words with their labels, one per line (CoNLL-U)",
+    "tagged": "words with a tag at each",
+    "rasa": "training data of Rasa",
+    "brat": "texts with standoff annotations (brat)",
+    "trees": "trees of labeled phrases",
+    "squad": "questions about passages (SQuAD)",
+    "dataset": "a data set from the Hugging Face Hub",
+}
+
+
 @dataclass(frozen=True)
 class FileInfo:
     """How one file was read, by inference or as given. What does not apply is empty."""
 
     name: str  # of the file or data set, for people
-    format: str  # "table", "workbook", "label-text", "json", "parquet", "conll", "squad" ... or "dataset"
+    format: str  # one of `FORMATS`
     encoding: str = ""  # as Python names it
     delimiter: str = ""  # between the cells of a row
     header: bool = False  # whether the first row names the columns

@@ -11,6 +11,7 @@ from typing import Any
 from bertviz_lab.config.options import flag_of
 from bertviz_lab.data.corpora.reading_notes import pluralized, quoted, quoted_list
 from bertviz_lab.data.examples import (
+    FORMATS,
     Doubt,
     Dropped,
     Example,
@@ -41,7 +42,7 @@ _NO_LABELS = frozenset({"-1", "-100", "n/a", "na", "none", "nan", "inf", "-inf",
 class Reading:
     """How labeled files were read."""
 
-    format: str  # of the first file; see `FileInfo`
+    format: str  # of the first file, one of `FORMATS`
     task: str  # of the examples
     columns: dict[str, str]  # the columns that are used, by their roles: "text_a", "text_b", "label"
     # each label with the number of its examples (for tokens: words), in their order
@@ -114,7 +115,8 @@ class Reading:
         columns = ", ".join(f"{role} = {quoted(name)}" for role, name in self.columns.items())
         columns = f"columns {columns}" if columns else "a text a line"
         scheme = f", {self.scheme} labels" if self.scheme not in ("", "plain") else ""
-        yield f"Read as {self.format} for {self.task}: {self.examples:,} examples; {columns}{scheme}."
+        read = FORMATS.get(self.format, self.format)
+        yield f"Read as {read}, for {self.task}: {self.examples:,} examples; {columns}{scheme}."
         if self.labels:
             more = len(self.labels) - _SHOWN_LABELS
             names = ", ".join(f"{quoted(label)} {count:,}" for label, count in self.labels[:_SHOWN_LABELS])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.data.examples import Example, FileInfo, LabelledWords, Question
+from bertviz_lab.data.examples import FORMATS, Example, FileInfo, LabelledWords, Question
 from bertviz_lab.figures.payload import MOST_LABELS, Payload, figure, message_payload, to_json
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -44,22 +44,6 @@ _USED = {
     "words": {"a": "words", "label": "labels"},
 }
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
-_FORMATS = {
-    "table": "a table",
-    "label-text": "label-text lines",
-    "class folders": "a text in each file, in a folder for each class",
-    "jsonl": "lines of JSON",
-    "json": "JSON",
-    "parquet": "a Parquet table",
-    "arrow": "an Arrow table",
-    "workbook": "a sheet of a workbook",
-    "conll": "words with their labels, one per line",
-    "conllu": "words with their labels, one per line (CoNLL-U)",
-    "brat": "texts with standoff annotations (brat)",
-    "trees": "trees of labeled phrases",
-    "squad": "questions about passages (SQuAD)",
-    "dataset": "a data set from the Hugging Face Hub",
-}
 
 
 def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payload:
@@ -85,7 +69,7 @@ def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payl
 
 
 def _how_read(reading: FileInfo) -> str:
-    words = f"Read as {_FORMATS.get(reading.format, reading.format)}"
+    words = f"Read as {FORMATS.get(reading.format, reading.format)}"
     if reading.format == "table":
         delimiter = _DELIMITERS.get(reading.delimiter, repr(reading.delimiter))
         words += f" with {delimiter} as delimiter" * bool(reading.delimiter)

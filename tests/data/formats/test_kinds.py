@@ -773,7 +773,7 @@ def test_a_reading_has_what_was_understood(tmp_path):
         {"reason": "row repeats the header and was left out", "count": 1, "where": ('"a.csv" row 10',)}
     ]
     assert body["dropped"][0]["where"] == ('"a.csv" row 33',)
-    assert next(Reading.of(data).lines()).startswith("Read as table for classification: 30 examples")
+    assert next(Reading.of(data).lines()).startswith("Read as a table, for classification: 30 examples")
 
 
 @pytest.mark.parametrize(
