@@ -44,6 +44,10 @@ def words_of(page: str) -> str:
     return html.unescape(re.sub(r'(?s)<pre[^>]* lang="en">.*?</pre>|<[^>]+>', "", page))
 
 
+def test_boxes_are_checked_in_american_english() -> None:
+    assert [text for text in PAIRS if re.search(r"\b(un)?tick", text, re.IGNORECASE)] == []
+
+
 def test_numbers_are_written_as_the_language_writes_them() -> None:
     assert GERMAN.translate(Number(0.3891, ".1%")) == "38,9\N{NO-BREAK SPACE}%"
     assert GERMAN.translate(Number(1234567.5, ",.1f")) == "1.234.567,5"

@@ -104,7 +104,7 @@ const changeWords = ({ ablated, causal, segments }) => [
 /** What an intervention changed; `lacks_segments` where segment ids were to be changed that the model does not have. */
 export function changes({ change, lacks_segments: lacksSegments }) {
   const changed = changeWords(change);
-  const hint = 'Tick the box, change the segment ids of a pair, or open Head ablation and click some heads.';
+  const hint = 'Check the box, change the segment ids of a pair, or open Head ablation and click some heads.';
   const missing = 'This model has no segment embeddings, so it has no segment ids to change.';
   return facts([['Changed', changed || 'nothing changed yet']], lacksSegments ? missing : changed ? '' : hint);
 }

@@ -1,4 +1,4 @@
-// Cards for what may be left out of the recipe: tick, train, predict, reveal.
+// Cards for what may be left out of the recipe: select, train, predict, reveal.
 
 import { poll } from 'lab/client/ask.js';
 import { barRow, choices, elements, h, makeField, payloadView, setText } from 'lab/client/dom.js';
@@ -15,7 +15,7 @@ export default payloadView('No ablations yet.', (content, { events, server }, ro
   const start = h('button.start.action', { onclick: queue });
   const compare = h('button.plain', { onclick: () => events.compare_request?.({ runs: runs() }) },
     'Compare their curves');
-  const all = h('button.plain', { onclick: tickAll }, 'Tick all');
+  const all = h('button.plain', { onclick: selectAll }, 'Select all');
   const said = h('span.quiet', { role: 'status' });
   const buttons = saveDrawing('the cards', () => 'recipe', { picture: () => pictureOf(picture) });
   const picture = h('div', h('div.bar', h('p', h('b', 'Full recipe'), ' ', wholeState), buttons), grid);
@@ -57,7 +57,7 @@ export default payloadView('No ablations yet.', (content, { events, server }, ro
     compare.hidden = runs().length < 2;
   }
 
-  function tickAll() {
+  function selectAll() {
     for (const { box } of cards) box.checked ||= !box.hidden;
     refresh();
   }
@@ -84,7 +84,9 @@ export default payloadView('No ablations yet.', (content, { events, server }, ro
 });
 
 /** What a person may do about a run that has not finished. */
-const AGAIN = { stopped: 'Tick it to resume.', failed: 'Tick it to try again.', missing: 'Tick it to train it again.' };
+const AGAIN = {
+  stopped: 'Select it to resume.', failed: 'Select it to try again.', missing: 'Select it to train it again.',
+};
 
 const progressWords = (run) =>
   (run ? stateWords({ ...run, message: [run.message, AGAIN[run.status]].filter(Boolean).join(' ') }) : '');
