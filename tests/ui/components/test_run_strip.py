@@ -216,7 +216,7 @@ def test_an_end_that_came_while_the_page_was_closed_is_told_by_the_next_one_in_i
     page.goto(f"{address}?lang=de&runs=other")
     expect(page).to_have_title("toy ist fertig – strip")
     words = page.locator("#strip [data-status=finished] .words")
-    expect(words).to_contain_text("Ihr Lauf toy ist vor 12 Minuten fertig geworden (Schritt 2.000, 1 min 1 s).")
+    expect(words).to_contain_text("Der Lauf toy ist vor 12 Minuten fertig geworden (Schritt 2.000, 1 min 1 s).")
     expect(words).to_contain_text("MLM accuracy 34.2%. Das Modell liegt in /runs/toy/model.")
 
 

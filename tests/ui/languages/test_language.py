@@ -48,6 +48,11 @@ def test_boxes_are_checked_in_american_english() -> None:
     assert [text for text in PAIRS if re.search(r"\b(un)?tick", text, re.IGNORECASE)] == []
 
 
+def test_german_addresses_nobody() -> None:
+    addressed = re.compile(r"[^.:?!„] (Sie|Ihnen|Ihr(e[mnrs]?)?)\b|\b([Ee]uch|[Ee]uer|[Ee]ure[mnrs]?)\b")
+    assert [said for said in PAIRS.values() if addressed.search(said)] == []
+
+
 def test_numbers_are_written_as_the_language_writes_them() -> None:
     assert GERMAN.translate(Number(0.3891, ".1%")) == "38,9\N{NO-BREAK SPACE}%"
     assert GERMAN.translate(Number(1234567.5, ",.1f")) == "1.234.567,5"
