@@ -106,6 +106,12 @@ def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(page: Pag
     expect(page.locator("#panel-labels [aria-busy=true]")).to_have_count(0, timeout=TRAINING)
     assert complaints(page, "panel-labels") == []
 
+    # Its labels are not doubted: there is nothing to decide, and nothing to download.
+    page.goto(f"{url}?space=runs&run.id={again}&show=labels")
+    expect(page.locator("#labels-list")).to_contain_text("There are no examples of this kind.", timeout=TRAINING)
+    for button in ("accept", "undo", "download", "again"):
+        expect(page.locator(f"#labels-{button}")).to_be_hidden()
+
 
 def test_of_a_pretraining_the_panel_says_why_there_is_no_check(page: Page, served: Served) -> None:
     page.goto(f"{served[0]}?space=runs&run.id=little&show=labels")

@@ -39,7 +39,8 @@ export function mount(panel) {
     'Download the corrected file');
   const again = h('button.action', { id: id('again'), onclick: () => act(again, train) },
     'Train again with the corrections');
-  const content = h('div', facts.host, tools, list.host, progress, h('div.line', download, again), said, compared.host);
+  const outcome = h('div', progress, h('div.line', download, again));
+  const content = h('div', facts.host, tools, list.host, outcome, said, compared.host);
   content.hidden = true;
   const main = panel.part([content], draw);
   const open = () => { if (page.kept('run.id') && page.kept('run.id') !== run) main.redraw(); };
@@ -79,6 +80,7 @@ export function mount(panel) {
   async function show(places) {
     all.hidden = !places.length;
     await panel.show(list, 'examples', ofRun({ places }));
+    tools.hidden = outcome.hidden = !list.payload.items?.length && !state.undoable; // there is nothing to decide
     if (places.length) list.host.scrollIntoView({ block: 'nearest' });
   }
 
