@@ -57,6 +57,12 @@ export function mountExplore(root) {
   followPointer(strip, page);
   publishHeight(bar, '--lab-input-bar');
   publishHeight(inputs, '--lab-inputs');
+  for (const kind of ['focusin', 'input']) inputs.addEventListener(kind, bringBack);
+
+  /** Scroll back to a field that is used: on a phone they leave the window, and no browser scrolls to what sticks. */
+  function bringBack({ target }) {
+    if (target.getBoundingClientRect().top < 0) root.scrollIntoView();
+  }
 
   /** A text, which is taken over once the typing rests. */
   function makeText(name, label, placeholder) {
