@@ -79,6 +79,11 @@ def test_the_first_sentence_says_which_run_is_better_and_since_when(page: Page, 
     expect(verdict).to_have_text("NSP accuracy is the same: quick 50.0%, slow 50.0%.")
     page.get_by_label("Metric").select_option("Learning rate")
     expect(verdict).to_be_hidden()
+    # What is written the same is not better.
+    views = [RunView("", str(last), SETTINGS, rows(last)) for last in (0.8001, 0.8, 0.4)]
+    open_alone(page, tmp_path, "comparison", runs_payload(views))
+    expect(verdict).to_have_text("MLM accuracy is the same for the best: 0.8001 80.0%, 0.8 80.0%, 0.4 40.0%.")
+    expect(page.get_by_role("row", name="MLM accuracy").locator("b")).to_have_count(2)
 
 
 def test_scores_on_other_texts_are_not_compared_and_missing_ones_are_a_sentence(page: Page, tmp_path: Path):

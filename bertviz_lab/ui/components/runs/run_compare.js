@@ -84,8 +84,11 @@ function comparison(content, { events, server, captionOf }, root) {
     if (!payload.comparable || !better || scored.length < 2) return '';
     const worth = ({ rows: known }) => better * known.at(-1)[field];
     const [best, ...others] = scored.sort((one, other) => worth(other) - worth(one));
-    const scores = [best, ...others].map(({ name, rows: known }) => `${name} ${written(unit, known.at(-1)[field])}`);
-    if (worth(best) === worth(others[0])) return `${title} is the same: ${scores.join(', ')}.`;
+    const scoreOf = ({ rows: known }) => written(unit, known.at(-1)[field]);
+    const scores = scored.map((run) => `${run.name} ${scoreOf(run)}`);
+    const equal = scored.filter((run) => scoreOf(run) === scoreOf(best));
+    if (equal.length > 1)
+      return `${title} is the same${equal.length < scored.length ? ' for the best' : ''}: ${scores.join(', ')}.`;
     // What the others had scored by a step of the best one: runs are evaluated at different steps.
     const isAhead = ({ step, [field]: value }) => others.every(({ rows: known }) =>
       better * value > better * (known.findLast((row) => row.step <= step)?.[field] ?? -better * Infinity));
@@ -151,11 +154,10 @@ function comparison(content, { events, server, captionOf }, root) {
   function drawLine([name, values, write, sign]) {
     if (!write) return [name, ...values];
     const known = values.filter(Number.isFinite);
-    const isTold = payload.comparable && sign && new Set(known).size > 1;
-    const best = isTold ? sign * Math.max(...known.map((value) => sign * value)) : undefined;
-    const cell = (value) => (Number.isFinite(value) ? write(value) : '–');
-    return [name, ...values.map((value) =>
-      (value === best ? h('b', cell(value), h('span.hush', ' (best)')) : cell(value)))];
+    const isTold = payload.comparable && sign && new Set(known.map(write)).size > 1;
+    const best = isTold ? write(sign * Math.max(...known.map((value) => sign * value))) : undefined;
+    const cells = values.map((value) => (Number.isFinite(value) ? write(value) : '–'));
+    return [name, ...cells.map((cell) => (cell === best ? h('b', cell, h('span.hush', ' (best)')) : cell))];
   }
 
   return show;
