@@ -36,6 +36,7 @@ def test_a_machine_that_passes_the_tests_can_carry_a_page(
 def test_what_would_fail_in_the_room_fails_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertviz_lab.training.loop.memory.available_memory", lambda: 10**9)
     monkeypatch.setattr(psutil, "net_if_addrs", dict)
+    monkeypatch.setattr("bertviz_lab.ui.workshop.machine.available_cores", lambda: 3)
     blocked = tmp_path / "file"
     blocked.write_text("")
     with socket.socket() as taken:
@@ -44,6 +45,8 @@ def test_what_would_fail_in_the_room_fails_here(tmp_path: Path, monkeypatch: pyt
         result = checks(taken.getsockname()[1], tmp_path, 10_000)
     assert {name for name, check in result.items() if check.outcome == "failed"} == {"Memory", "Port", "Address"}
     assert result["Disk"].outcome == "warning"
+    assert result["Cores"].sentence.startswith("3 cores, ")
+    assert "; 1 training run at a time." in result["Cores"].sentence
     assert "choose another" in result["Port"].sentence
 
 

@@ -21,6 +21,7 @@ import psutil
 
 from bertviz_lab.config import SHIPPED, BertConfig, PretrainConfig, shipped_models
 from bertviz_lab.config.cores import available_cores
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.lazy import checkpoints, interpret
 
@@ -91,9 +92,8 @@ def _packages() -> Check:
 def _cores(visitors: int) -> Check:
     cores = available_cores()
     busy = psutil.cpu_percent(interval=0.5) / 100 * (psutil.cpu_count() or 1)
-    sentence = (
-        f"{cores} core{'s' * (cores > 1)}, {busy:.1f} of them busy now; {max(1, cores // 2)} training run(s) at a time."
-    )
+    runs = pluralized(max(1, cores // 2), "training run", "training runs")
+    sentence = f"{pluralized(cores, 'core', 'cores')}, {busy:.1f} of them busy now; {runs} at a time."
     if busy > 0.5 * cores:
         return Check("Cores", "warning", f"{sentence} Stop what else is running.")
     if visitors > 20 * cores:
