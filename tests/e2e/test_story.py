@@ -267,6 +267,19 @@ def test_a_group_of_radios_is_one_stop_of_tab_and_chosen_from_with_arrow_keys(pa
     expect(sizes.nth(3)).to_be_focused()
 
 
+def test_on_a_phone_train_leads_to_the_progress_of_its_run(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(f"{served[0]}?space=train")
+    expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
+    at_rest(page)
+    page.locator("#train").click()
+    expect(page.locator("#pretrain-progress")).to_contain_text("training", timeout=TRAINING)
+    box = page.locator("#pretrain-progress").bounding_box()
+    assert box
+    assert box["y"] < 200
+    served[1].runs.stop(served[1].runs.ids()[0])
+
+
 #: Controls that stand beyond the window's edge, where nothing around them can be scrolled sideways.
 CUT_OFF = """() => [...document.querySelectorAll('button, input, select, textarea')].filter((control) => {
   if (!control.checkVisibility() || control.getBoundingClientRect().right <= innerWidth + 1) return false;
