@@ -92,8 +92,8 @@ def _packages() -> Check:
 def _cores(visitors: int) -> Check:
     cores = available_cores()
     busy = psutil.cpu_percent(interval=0.5) / 100 * (psutil.cpu_count() or 1)
-    runs = pluralized(max(1, cores // 2), "training run", "training runs")
-    sentence = f"{pluralized(cores, 'core', 'cores')}, {busy:.1f} of them busy now; {runs} at a time."
+    runs = pluralized(max(1, cores // 2), "training run<s>")
+    sentence = f"{pluralized(cores, 'core<s>')}, {busy:.1f} of them busy now; {runs} at a time."
     if busy > 0.5 * cores:
         return Check("Cores", "warning", f"{sentence} Stop what else is running.")
     if visitors > 20 * cores:
