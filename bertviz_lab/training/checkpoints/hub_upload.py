@@ -179,16 +179,16 @@ def scores_of(card: str) -> dict[str, dict[str, float]]:
     scores: dict[str, dict[str, float]] = {}
     for section in re.split(r"^## ", card, flags=re.MULTILINE)[1:]:
         heading, _, body = section.partition("\n")
-        rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in body.splitlines() if line[:1] == "|"]
-        if "scores" not in heading.lower() or len(rows) < 3:
+        if "scores" not in heading.lower():
             continue
-        head, *cells = rows
-        for first, *values in cells:
-            for column, value in zip(head[1:], values, strict=False):
-                metric, data = (first, column) if head[0] == "score" else (column, first)
-                number = _VALUE.match(value)
-                if metric in _METRICS and number:
-                    data = re.sub(r"^.*?scores( on )?", "", heading, flags=re.IGNORECASE) if data == "value" else data
-                    share = float(number[1]) / 100 if number[2] else float(number[1])
-                    scores.setdefault(data or heading, {})[metric] = share
+        for table in re.findall(r"(?:^\|.*\n?)+", body, flags=re.MULTILINE):
+            head, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines())
+            for first, *values in rows:
+                for column, value in zip(head[1:], values, strict=False):
+                    metric, data = (first, column) if head[0] == "score" else (column, first)
+                    number = _VALUE.match(value)
+                    if metric in _METRICS and number:
+                        data = re.sub(r"^.*?scores( on )?", "", heading, flags=re.I) if data == "value" else data
+                        share = float(number[1]) / 100 if number[2] else float(number[1])
+                        scores.setdefault(data or heading, {})[metric] = share
     return scores
