@@ -58,6 +58,7 @@ def report(
     `part` tells several results of one name apart, such as those of different models.
     """
     told = [word for word in sys.argv[1:] if word not in ("--keep", "--beside", "--json")]
+    told = [Path(word).name if Path(word).is_absolute() else word for word in told]  # its place is one machine's
     command = " ".join([f"python -m benchmarks.{name}", *told])
     body = {"name": name, "command": command, "machine": machine(), **results}
     text = json.dumps(body, indent=2)

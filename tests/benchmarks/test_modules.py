@@ -50,13 +50,13 @@ def test_the_page_is_what_the_results_say() -> None:
 
 def test_a_result_is_kept_beside_that_of_another_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.machine.RESULTS", tmp_path)
-    for options in (["--keep"], ["--keep", "--beside", "--now"]):
+    for options in (["--keep"], ["--keep", "--beside", "--now", "--out", str(tmp_path / "runs")]):
         monkeypatch.setattr("sys.argv", ["parity", *options])
         report("parity", {"largest_difference": {}})
     processor = machine()["processor"]
     assert {path.name for path in tmp_path.iterdir()} == {"parity.json", f"parity-{slug(processor)}.json"}
     kept = json.loads((tmp_path / f"parity-{slug(processor)}.json").read_text(encoding="utf-8"))
-    assert kept["command"] == "python -m benchmarks.parity --now"
+    assert kept["command"] == "python -m benchmarks.parity --now --out runs", "folders of a machine are not kept"
     assert kept["machine"]["processor"] == processor
 
 
