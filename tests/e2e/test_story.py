@@ -273,10 +273,10 @@ def test_on_a_phone_train_leads_to_the_progress_of_its_run(page: Page, served: S
     expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
     at_rest(page)
     page.locator("#train").click()
-    expect(page.locator("#pretrain-progress")).to_contain_text("training", timeout=TRAINING)
-    box = page.locator("#pretrain-progress").bounding_box()
-    assert box
-    assert box["y"] < 200
+    top = "() => document.getElementById('pretrain-progress').getBoundingClientRect().top"
+    eventually(page, lambda: page.evaluate(top) < 200, TRAINING / 1000)
+    expect(page.locator("#pretrain-chart .stage")).to_be_visible(timeout=TRAINING)
+    assert page.evaluate(top) < 200
     served[1].runs.stop(served[1].runs.ids()[0])
 
 
