@@ -12,6 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
 
 _MOST_TOKENS = 4_000_000  # are counted
+_AT_ONCE = 250_000  # so that counting takes little memory
 _CONTEXTS = 1024  # the most frequent tokens
 _SMOOTHING = 0.75  # exponent of the frequencies of contexts, against rare ones (Levy, Goldberg and Dagan 2015)
 
@@ -42,15 +43,20 @@ def _associations(ids: NDArray[np.integer], vocab_size: int) -> csr_array:
     contexts = np.argsort(-frequencies, kind="stable")[: min(_CONTEXTS, np.count_nonzero(frequencies))]
     place = np.full(vocab_size, -1)
     place[contexts] = np.arange(len(contexts))
-    tokens = np.stack([ids[1:], ids[:-1]])
-    neighbors = place[[ids[:-1], ids[1:]]]  # (sides, pairs)
-    counted = neighbors >= 0
-    columns = neighbors + len(contexts) * np.array([[0], [1]])  # those before, then those after
-    shape = (vocab_size, 2 * len(contexts))
-    counts = coo_array((np.ones(counted.sum()), (tokens[counted], columns[counted])), shape)
-    counts.sum_duplicates()
+    starts = range(0, max(1, len(ids) - 1), _AT_ONCE)
+    counts = sum(_neighbors(ids[start : start + _AT_ONCE + 1], place, len(contexts)) for start in starts).tocoo()
     of_token, of_context = counts.sum(1), counts.sum(0) ** _SMOOTHING
     expected = of_token[counts.row] * of_context[counts.col] / of_context.sum()
     counts.data = np.log(np.maximum(counts.data / expected, 1))
     counts.eliminate_zeros()
     return counts.tocsr()
+
+
+def _neighbors(ids: NDArray[np.integer], place: NDArray[np.integer], contexts: int) -> csr_array:
+    """Count the neighbors that have a `place` among the contexts, (vocab_size, 2 x contexts): before, then after."""
+    tokens = np.stack([ids[1:], ids[:-1]])
+    columns = place[[ids[:-1], ids[1:]]]  # (sides, pairs)
+    counted = columns >= 0
+    columns += contexts * np.array([[0], [1]])
+    places = tokens[counted], columns[counted]
+    return coo_array((np.ones(len(places[0])), places), (len(place), 2 * contexts)).tocsr()

@@ -52,7 +52,11 @@ def test_the_same_text_and_seed_give_the_same_vectors() -> None:
     assert not np.array_equal(one, word_vectors(sentences(300), _VOCABULARY, 16, seed=2))
 
 
-def test_vectors_are_a_singular_value_decomposition_of_positive_pointwise_mutual_information() -> None:
+@pytest.mark.parametrize("at_once", [7, 1000])
+def test_vectors_are_a_singular_value_decomposition_of_positive_pointwise_mutual_information(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertviz_lab.data.pretraining.word_vectors._AT_ONCE", at_once)
     ids = np.random.default_rng(1).integers(5, 30, 400)
     counts = np.zeros((_VOCABULARY, 2 * _VOCABULARY))
     for left, right in pairwise(ids):
