@@ -10,6 +10,7 @@ from bertviz_lab.config import IGNORE_INDEX
 
 #: Examples in a batch of an evaluation, whatever the batch size of the training: it bounds memory and fixes the score.
 EVAL_BATCH_SIZE = 32
+_SCORED_AT_ONCE = 512  # labels: their logits are copied twice
 
 
 @contextmanager
@@ -36,15 +37,16 @@ class LabelScores:
         self.positives = self.true_positives = 0
 
     def add(self, logits: Tensor, labels: Tensor) -> None:
-        labelled = labels != IGNORE_INDEX
-        logits, labels = logits[labelled].float(), labels[labelled]
-        self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
-        predicted = logits.argmax(-1)
-        is_right, is_positive = predicted == labels, labels == 1
-        self.correct += int(is_right.sum())
-        self.count += len(labels)
-        self.positives += int(is_positive.sum())
-        self.true_positives += int((is_right & is_positive).sum())
+        logits, labels = logits.flatten(0, -2), labels.flatten()
+        for places in (labels != IGNORE_INDEX).nonzero().flatten().split(_SCORED_AT_ONCE):
+            scored, wanted = logits[places].float(), labels[places]
+            self.loss += float(torch.nn.functional.cross_entropy(scored, wanted, reduction="sum"))
+            predicted = scored.argmax(-1)
+            is_right, is_positive = predicted == wanted, wanted == 1
+            self.correct += int(is_right.sum())
+            self.count += len(wanted)
+            self.positives += int(is_positive.sum())
+            self.true_positives += int((is_right & is_positive).sum())
 
     def means(self, name: str) -> dict[str, float]:
         if not self.count:

@@ -74,18 +74,21 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
     """
     mlm, nsp, rtd = LabelScores(), LabelScores(), LabelScores()
     is_detection = isinstance(getattr(model, "module", model), GeneratorAndDiscriminator)  # several processes wrap it
+
+    def add(batch: PretrainingBatch) -> None:  # its logits are freed before the next ones are computed
+        with hardware.autocast():
+            out = model(batch) if is_detection else None
+            mlm_logits, nsp_logits = (out.generator_logits, None) if out else predict(model, batch)
+        if mlm_logits is not None:
+            mlm.add(mlm_logits, batch.labels)
+        if nsp_logits is not None and batch.next_sentence_label is not None:
+            nsp.add(nsp_logits, batch.next_sentence_label)
+        if out:
+            rtd.add(as_classes(out.discriminator_logits), out.labels)
+
     with evaluating(model):
         for batch in batches:
-            batch = batch.to(hardware.device)
-            with hardware.autocast():
-                out = model(batch) if is_detection else None
-                mlm_logits, nsp_logits = (out.generator_logits, None) if out else predict(model, batch)
-            if mlm_logits is not None:
-                mlm.add(mlm_logits, batch.labels)
-            if nsp_logits is not None and batch.next_sentence_label is not None:
-                nsp.add(nsp_logits, batch.next_sentence_label)
-            if out:
-                rtd.add(as_classes(out.discriminator_logits), out.labels)
+            add(batch.to(hardware.device))
     scores = mlm.means("mlm") | nsp.means("nsp") | rtd.means("rtd")
     if nsp.count:  # of a share of independent pairs
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
