@@ -8,7 +8,7 @@ import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.training.loop.hardware import Hardware, cpu_multiplies_bf16
+from bertviz_lab.training.loop.hardware import Hardware, precision_on_cpu
 from bertviz_lab.training.loop.optim import build_optimizers
 
 #: Several processes exchange clock and stop request this often, in seconds.
@@ -90,7 +90,7 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig) -> flo
     model = BertForPreTraining(model_config, generator=generator)
     optimizers = build_optimizers(model, settings, 1e-4)
 
-    half = settings.precision != "fp32" and cpu_multiplies_bf16()
+    half = precision_on_cpu(settings.precision) == "bf16"
     steps, start = 0, 0.0
     while True:
         with torch.autocast("cpu", torch.bfloat16, enabled=half):

@@ -115,7 +115,7 @@ def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator |
     """Return the GPU if there is one, else the CPU, and set the number of threads of this process: 0 is all cores.
 
     Precision "auto" is bf16 where the GPU computes in it (Ampere and later; older ones only emulate it, slowly), else
-    fp16; on a CPU it is bf16 where the processor multiplies it (`cpu_multiplies_bf16`), else fp32. With "auto" every
+    fp16; on a CPU see `precision_on_cpu`. With "auto" every
     process has to call this, since the main one chooses. Raises `InputError` for another precision, and for sharded
     training in fp16.
     """
@@ -131,7 +131,7 @@ def choose_hardware(precision: str, threads: int = 0, accelerator: Accelerator |
         if device.type == "cuda":
             precision = "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
         else:
-            precision = "bf16" if cpu_multiplies_bf16() else "fp32"
+            precision = precision_on_cpu("auto")
         precision = broadcast_object(accelerator, precision)
     if precision == "fp16" and is_sharded(accelerator):
         raise InputError("Sharded training (FSDP) is in fp32 or bf16; choose one of them with `precision`.")
@@ -147,6 +147,11 @@ def broadcast_object(accelerator: Accelerator, value: T) -> T:
 def local_processes() -> int:
     """Processes of this run on this machine, as set by their launcher."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+def precision_on_cpu(precision: str) -> str:
+    """Return what "auto" is on a CPU: bf16 where the processor multiplies it, else fp32."""
+    return precision if precision != "auto" else "bf16" if cpu_multiplies_bf16() else "fp32"
 
 
 def cpu_multiplies_bf16() -> bool:

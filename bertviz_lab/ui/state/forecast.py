@@ -37,6 +37,7 @@ class Forecaster:
 
     def forecast(self, config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> Forecast:
         """Return the forecast for a run that trains this model. Raises `InputError` beyond the limits of the page."""
+        from bertviz_lab.training.loop.hardware import precision_on_cpu
         from bertviz_lab.training.loop.memory import available_memory
         from bertviz_lab.training.pretraining.setup import estimate_memory
 
@@ -44,7 +45,7 @@ class Forecaster:
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)
         return Forecast(
             tokens_per_second=self._speed(config, rounded) * _pace(config, rounded, teacher),
-            memory_bytes=estimate_memory(model, config, config.precision, teacher=teacher).total,
+            memory_bytes=estimate_memory(model, config, precision_on_cpu(config.precision), teacher=teacher).total,
             available_bytes=available_memory(),
         )
 

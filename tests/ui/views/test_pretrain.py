@@ -258,6 +258,21 @@ def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
         assert speed(**options, steps="10") == pytest.approx(1000 / (0.5 + 0.5 * cost), rel=1e-3)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_memory_is_forecast_for_the_precision_that_the_processor_has(
+    precision: str, session: AppState, little: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "tokens_per_second", lambda model, config: 1000.0)
+    monkeypatch.setattr("bertviz_lab.training.loop.hardware.cpu_multiplies_bf16", lambda: precision == "bf16")
+
+    def memory(precision: str) -> int:
+        config = config_of(session, preset="mini", precision=precision)
+        return Forecaster(session.settings.limits).forecast(config, config.model_config(8192)).memory_bytes
+
+    assert memory("auto") == memory(precision)
+    assert memory("bf16") != memory("fp32")
+
+
 def test_with_the_recipe_of_distillation_the_model_to_start_from_is_the_teacher(session: AppState) -> None:
     chosen = {"recipe": "distil", "init_from": "little", "preset": "tiny", "vocab_size": 500, "seq_len": 48}
     config = config_of(session, **chosen)
