@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -22,7 +22,7 @@ from bertviz_lab.data.examples import (
     TaskData,
     class_counts,
 )
-from bertviz_lab.data.formats.column_profile import is_date
+from bertviz_lab.data.formats.column_profile import Profile, is_date
 from bertviz_lab.data.formats.columns import SINGLE_TEXT_NAMES
 from bertviz_lab.data.formats.labels import are_comma_decimals, label_separator, number_of
 from bertviz_lab.data.formats.raw import NO_TEXT
@@ -207,19 +207,14 @@ def _suspicions(data: TaskData, counts: Counter[str]) -> Iterator[Doubt]:
     if len(garbled) > max(len(words) / 2, len(texts) / 100):
         example = f"{quoted(garbled[0])} for {quoted(_ungarbled(garbled[0]))}"
         yield Doubt(f"The texts are garbled ({example}): export them again as UTF-8.", ("text_a",))
-    if _are_records(texts) and data.files[0].text_a.lower() not in SINGLE_TEXT_NAMES:
+    if Profile.of(texts).objects > 0.5 and data.files[0].text_a.lower() not in SINGLE_TEXT_NAMES:
         advice = "name the column of the text with --text-a; entities need a start, an end and a label each"
         yield Doubt(f"Most texts are records: {advice}.", ("text_a",))
-    if _are_records([example.inputs[1] or "" for example in data.examples[:_SAMPLE]]):
+    if Profile.of([example.inputs[1] or "" for example in data.examples[:_SAMPLE]]).objects > 0.5:
         advice = "name the column of the second text with --text-b, or give --text-b none for single texts"
         yield Doubt(f"Most second texts are lists or records: {advice}.", ("text_b",))
     if data.task != "tokens" and sum(bool(_ONE_WORD.fullmatch(text)) for text in texts) > 0.9 * len(texts) > 9:
         yield Doubt("Most texts are single words: check that --text-a names the text.", ("text_a",))
-
-
-def _are_records(texts: Sequence[str]) -> bool:
-    """Return whether most texts are objects or lists as JSON or Python writes them."""
-    return sum(text[:1] + text[-1:] in ("{}", "[]") for text in texts) > 0.5 * len(texts)
 
 
 def _ungarbled(word: str) -> str:
