@@ -155,8 +155,8 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
         log = _Log(folder / "events.jsonl")
         logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
-            with full_disk_explained(folder):
-                for event in stream:
+            for event in stream:
+                with full_disk_explained(folder):
                     if isinstance(event, events.RunStarted):
                         logged = log.cut_after_checkpoint(event.step)
                     # They come twice a second; waiting for the disk each time took 3% of a small model's training.
@@ -166,7 +166,7 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
                         log.append(event, durable)
                     state = next_state(state, event)
                     write_state(folder, state, durable)
-                    yield event
+                yield event
         except GeneratorExit:
             raise
         except BaseException as error:

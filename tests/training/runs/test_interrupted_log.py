@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import disk_error
+from bertviz_lab.training.loop.training_run import TrainingRun
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, to_json
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.runs.test_run_folder import EVENTS, STARTED, STEP
@@ -137,10 +139,12 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
     ],
 )
 def test_a_disk_error_anywhere_in_the_run_has_the_same_message(error, tmp_path):
-    def events() -> Iterator[Event]:
-        yield EVENTS[0]
-        raise error
+    class Failing(TrainingRun[PretrainConfig]):
+        def events(self) -> Iterator[Event]:
+            yield EVENTS[0]
+            raise error
 
+    run = Failing(PretrainConfig(corpus=("sample:tiny-town",)), tmp_path, False, lambda: False)
     with pytest.raises(InputError, match=f"{disk_error(error)}. No checkpoint was saved yet"):
-        list(record(events(), tmp_path))
+        list(record(run.reported_events(""), tmp_path))
     assert "free some space" in read_state(tmp_path).message
