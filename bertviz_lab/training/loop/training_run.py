@@ -22,7 +22,7 @@ from bertviz_lab.training.runs.events import Event, RunStarted
 from bertviz_lab.training.runs.notifier import Notifier
 from bertviz_lab.training.runs.run_folder import (
     ConfigT,
-    full_disk_explained,
+    failed_writes_explained,
     read_config,
     require_no_other_files,
     write_config,
@@ -113,7 +113,7 @@ class TrainingRun(Generic[ConfigT]):
         yield from notifier.watch(self._tracked_events(), self.folder)
 
     def _tracked_events(self) -> Iterator[Event]:
-        with full_disk_explained(self.folder):
+        with failed_writes_explained(self.folder):
             yield from track(self.events(), self.config, self.folder)
 
     def open_folder(self, prepared: Path) -> None:

@@ -127,17 +127,19 @@ def require_no_other_files(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def full_disk_explained(folder: Path) -> Iterator[None]:
-    """Raise `InputError`, which says how the run in `folder` goes on, in place of the error of a disk that failed."""
+def failed_writes_explained(folder: Path) -> Iterator[None]:
+    """Raise `InputError`, which says how the run in `folder` goes on, where its files could not be written."""
     try:
         yield
     except Exception as error:
-        reason = disk_error(error)
+        path = Path(error.filename or "") if isinstance(error, PermissionError) else Path()
+        refused = folder.absolute() in path.absolute().parents
+        reason = "Permission denied" if refused else disk_error(error)
         if isinstance(error, InputError) or not reason:
             raise
         last = latest_checkpoint(folder)
         saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
-        again = "free some space, then resume with `resume=True`"
+        again = f"{'allow writing there' if refused else 'free some space'}, then resume with `resume=True`"
         raise InputError(f"{folder} could not be written: {reason}. {saved}: {again}.") from error
 
 
@@ -156,7 +158,7 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
         logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
             for event in stream:
-                with full_disk_explained(folder):
+                with failed_writes_explained(folder):
                     if isinstance(event, events.RunStarted):
                         logged = log.cut_after_checkpoint(event.step)
                     # They come twice a second; waiting for the disk each time took 3% of a small model's training.
