@@ -109,8 +109,22 @@ def test_wrong_labels_are_corrected_and_a_further_run_learns_from_them(page: Pag
     # Its labels are not doubted: there is nothing to decide, and nothing to download.
     page.goto(f"{url}?space=runs&run.id={again}&show=labels")
     expect(page.locator("#labels-list")).to_contain_text("There are no examples of this kind.", timeout=TRAINING)
-    for button in ("accept", "undo", "download", "again"):
-        expect(page.locator(f"#labels-{button}")).to_be_hidden()
+    buttons = [page.locator(f"#labels-{name}") for name in ("accept", "undo", "download", "again")]
+    for button in buttons:
+        expect(button).to_be_hidden()
+    # One that is chosen on the map is decided, which can be undone.
+    page.locator("#labels-map > summary").click()
+    page.locator("#labels-map-chart .plotly-host").evaluate(click)
+    items.first.click()
+    page.keyboard.press("u")
+    page.keyboard.press("k")
+    expect(progress).to_contain_text("1 kept.")
+    expect(page.locator("#panel-labels [role=status]", has_text="taken back")).to_have_count(0)
+    page.locator("#labels-all").click()
+    expect(items).to_have_count(0)
+    page.locator("#labels-undo").click()
+    for button in buttons:
+        expect(button).to_be_hidden()
 
 
 def test_of_a_pretraining_the_panel_says_why_there_is_no_check(page: Page, served: Served) -> None:

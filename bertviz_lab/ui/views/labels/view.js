@@ -66,7 +66,7 @@ export function mount(panel) {
       facts.show(answer.facts);
       names.replaceChildren(...answer.labels.map((value) => h('option', { value })));
       other.placeholder = answer.multiple ? 'labels, with | between them' : 'other label';
-      tell(answer);
+      state = answer;
       await show([]);
       for (const fold of folds) {
         fold.node.hidden = false;
@@ -80,12 +80,13 @@ export function mount(panel) {
   async function show(places) {
     all.hidden = !places.length;
     await panel.show(list, 'examples', ofRun({ places }));
-    tools.hidden = outcome.hidden = !list.payload.items?.length && !state.undoable; // there is nothing to decide
+    tell(state);
     if (places.length) list.host.scrollIntoView({ block: 'nearest' });
   }
 
   function tell(now) {
     state = now;
+    tools.hidden = outcome.hidden = !list.payload.items?.length && !now.undoable; // there is nothing to decide
     progress.textContent = now.progress;
     back.disabled = !now.undoable;
     download.disabled = again.disabled = !now.changed;
@@ -95,29 +96,29 @@ export function mount(panel) {
 
   const nodes = () => [...list.host.querySelectorAll('.item')]; // of the items, in their order
 
-  function send(question, more) {
-    turn = turn.then(async () => mark(await panel.ask(question, ofRun(more))))
-      .catch(({ message }) => say(message));
-    return turn;
+  function send(question, more, words) {
+    turn = turn.then(async () => {
+      mark(await panel.ask(question, ofRun(more)));
+      say(words);
+    }).catch(({ message }) => say(message));
   }
 
   function decide(action) {
     const item = nodes().find((node) => node.tabIndex === 0); // where the arrow keys, or a click, have led
     if (!item) return;
     const { index, texts } = list.payload.items[nodes().indexOf(item)];
-    send('decide', { place: index, action, label: action === 'label' ? other.value.trim() : '' });
-    other.value = '';
     const [, words] = Object.values(KEYS).find(([name]) => name === action);
-    say(`${words}: ${texts[0].slice(0, 60)}`);
+    send('decide', { place: index, action, label: action === 'label' ? other.value.trim() : '' },
+      `${words}: ${texts[0].slice(0, 60)}`);
+    other.value = '';
     item.focus();
     for (const key of ['ArrowDown', 'Enter']) { // on to the next one, which is chosen
       document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
     }
   }
 
-  async function undo() {
-    await send('undo');
-    say('The last decision was taken back.');
+  function undo() {
+    if (!back.disabled) send('undo', {}, 'The last decision was taken back.');
   }
 
   function mark(answer) {
