@@ -96,6 +96,7 @@ def test_the_examples_are_shown_with_what_was_inferred_and_in_numbers(session: A
     facts = dict(json.loads(answer["facts"])["items"])
     assert int(facts["Training examples"]) + int(facts["Held-out examples"]) == 60
     assert facts["Labels"] == "2"
+    assert json.loads(answer["facts"])["note"].startswith('60 examples; columns text_a = "text", label = "label".')
     assert ["label", "label"] in answer["columns"]["label"]
 
 

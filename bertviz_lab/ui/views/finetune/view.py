@@ -1,6 +1,7 @@
 """What the form of a fine-tuning asks: its fields, what suits a data set, how its files were read, and the start."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -211,9 +212,9 @@ def _numbers(report: Any) -> str:
         "Rows dropped": sum(dropped.count for dropped in report.dropped),
     }
     items += [(what, f"{count:,}") for what, count in faults.items() if count]
-    # The table above has the first examples.
-    notes = (in_page_words(FinetuneConfig, note) for note in report.notes if not note.startswith("Example: "))
-    return facts_payload(items, note="\n".join(notes))
+    # The table above has the first examples, and how they were read.
+    notes = (re.sub("^Read as .*?: ", "", note) for note in report.notes if not note.startswith("Example: "))
+    return facts_payload(items, note="\n".join(in_page_words(FinetuneConfig, note) for note in notes))
 
 
 QUESTIONS = questions(form, starts, advise, slow=[check, start])
