@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.data.loaders import write_rows
 from bertviz_lab.data.pretraining.streaming import ChunkReader
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
@@ -270,13 +271,13 @@ class _Pretraining(TrainingRun[PretrainConfig]):
     def _best_note(self, step: int) -> str:
         """Return which weights early stopping has kept, and why the run is over."""
         stopping = self.task.early_stopping
-        loss = f"held-out {NAMES[stopping.metric]} {stopping.scores[stopping.metric]:.3f}"
+        name = NAMES[stopping.metric].partition(" (")[0]  # without the unit
+        best = f"step {step:,} (held-out {name} {stopping.scores[stopping.metric]:.3f})"
+        rule = " Evaluations count once all layers train." if shallow_share(self.config) else ""
         if not stopping.should_stop:
-            return f"The model is the best one of the run, that of step {step:,} ({loss})."
-        return (
-            f"This run has stopped learning: {stopping.waited} evaluations in a row were no better than that of step "
-            f"{step:,} ({loss}), whose weights are the model."
-        )
+            return f"The model is the best one of the run, from {best}.{rule}"
+        waited = pluralized(stopping.waited, "evaluation<s> <was|were>")
+        return f"This run has stopped learning: {waited} no better than that of {best}, whose weights are the model.{rule}"
 
     def _finish(self, trained: Checkpoint, reason: str, scores: Mapping[str, float]) -> None:
         """Save the model with its card, the generator of a discriminator, and the report."""

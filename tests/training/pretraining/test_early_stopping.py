@@ -38,7 +38,7 @@ def test_a_run_ends_without_a_better_score_and_its_model_is_the_best_one(text, t
     assert [event.metrics["mlm_loss"] for event in evaluations] == [3.0, 2.0, 2.5, 2.5, 2.5]
     best = evaluations[1].step
     assert events[-1].reason == "finished"
-    assert f"were no better than that of step {best:,} (held-out MLM loss (nats) 2.000)" in events[-1].message
+    assert f"3 evaluations were no better than that of step {best:,} (held-out MLM loss 2.000)" in events[-1].message
     model = load_checkpoint(tmp_path / "model").model
     assert all((parameter == scripted[best][name]).all() for name, parameter in model.named_parameters())
     report = json.loads((tmp_path / "report.json").read_text())
@@ -51,7 +51,7 @@ def test_a_stopped_run_remembers_its_best_weights_and_how_long_it_has_waited(tex
     finish(config, tmp_path, should_stop=evaluated)
     best = sorted(scripted)[1]
     events = finish(config, tmp_path, resume=True)
-    assert "4 evaluations in a row" in events[-1].message
+    assert "4 evaluations were no better" in events[-1].message
     assert f"step {best:,} " in events[-1].message
 
 
