@@ -194,7 +194,8 @@ def test_reference_runs_are_drawn_behind_a_curve_and_compared_in_a_sentence(visi
     page = visit(loss=replay_payload(rows, references={"preset": "tiny", "curves": curves}))
     said = page.locator("#loss .compared")
     expect(said).to_contain_text(
-        "At 819K tokens seen, 2 reference runs of tiny had a held-out MLM loss of 6.00 to 7.00; "
+        "At 819K tokens seen, 2 reference runs of size tiny, 0.6 times as long as yours, had a "
+        f"held-out MLM loss of 6.00 to 7.00; "
         f"yours is {own:.2f}, lower. They read Wikipedia (200K tokens, your text has 100K) with other settings of "
         "Batch size; the loss is scaled to the unigram entropy of your text."
     )

@@ -15,9 +15,10 @@ function between(points, at) {
   return y + ((at - x) / (end - x || 1)) * (last - y);
 }
 
-/** The references of a log: [{text, differs ..., curves: {mlm_loss: [[tokens, loss] ...], nsp_loss}}], those with the
- * fewest other settings; null where a run has none or is not known yet. MLM losses are compared as multiples of the
- * unigram entropy, which allows for vocabularies and texts, and are scaled to that of this run. */
+/** The references of a log: [{text, differs ..., length, curves: {mlm_loss: [[tokens, loss] ...], nsp_loss}}], those
+ * with the fewest other settings; null where a run has none or is not known yet. `length` is how many times as long as
+ * this run they are. MLM losses are compared as multiples of the unigram entropy, which allows for vocabularies and
+ * texts, and are scaled to that of this run. */
 export function referencesOf(log, { references }) {
   const { started, last } = log;
   const entropy = started?.baselines.unigram_entropy;
@@ -32,8 +33,9 @@ export function referencesOf(log, { references }) {
   const fewest = Math.min(...like.map(({ differs }) => differs.length));
   return like.filter(({ differs }) => differs.length === fewest).map(({ points, pairs, ...about }) => {
     const curve = (field, scale) => points.map((point) => [point[0], scale * point[PLACES[field]]]);
-    return { ...about, curves: { mlm_loss: curve('mlm_loss', entropy / about.unigram_entropy),
-      ...(pairs && { nsp_loss: curve('nsp_loss', 1) }) } };
+    const mlm_loss = curve('mlm_loss', entropy / about.unigram_entropy);
+    const curves = { mlm_loss, ...(pairs && { nsp_loss: curve('nsp_loss', 1) }) };
+    return { ...about, length: (points.at(-1)[0] * share) / last.tokens, curves };
   });
 }
 
@@ -70,7 +72,10 @@ export function referenceWords(log, references, size) {
   const others = [...new Set(references.flatMap(({ differs }) => differs))].join(', ');
   const [runs, they] = losses.length === 1 ? ['a reference run', 'It'] : [`${losses.length} reference runs`, 'They'];
   const place = losses.length === 1 ? '' : verdict;
-  return `At ${compact(row.tokens)} tokens seen, ${runs} of ${size} had a held-out MLM loss of `
+  const lengths = references.map(({ length }) => length);
+  const length = lengths.every((times) => Math.max(times, 1 / times) < 1.25) ? ''
+    : `, ${range(lengths, (times) => times.toFixed(1))} times as long as yours,`; // their rates fall later
+  return `At ${compact(row.tokens)} tokens seen, ${runs} of size ${size}${length} had a held-out MLM loss of `
     + `${range(losses, twoDigits)}; yours is ${twoDigits(row.mlm_loss)}${place}. ${they} read ${names} (${sizes} `
     + `tokens, your text has ${compact(log.started.text_tokens)}) with ${others ? `other settings of ${others}`
       : 'the same settings'}; the loss is scaled to the unigram entropy of your text.`;
