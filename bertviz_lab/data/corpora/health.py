@@ -212,7 +212,7 @@ def _warnings_about(
         yield f"{share} of the sentences repeat an earlier one: held-out scores will look better than they are."
     if (too_long := float(np.mean(lengths > seq_len - 3))) > 0.05:
         fit = f"{percent(too_long)} of the sentences do not fit into {seq_len} tokens"
-        yield f"{fit}: the lab cuts them to fit; a greater sequence length would keep them whole."
+        yield f"{fit}: the lab cuts them to fit; a longer max sequence length would keep them whole."
 
 
 def _frequency(ids: Sequence[Sequence[int]], vocab_size: int) -> np.ndarray:

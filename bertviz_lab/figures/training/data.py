@@ -29,8 +29,8 @@ def health_payload(report: "HealthReport", name: str) -> Payload:
         ("Unigram-entropy baseline", f"{report.unigram_entropy:.2f}", "MLM loss from token frequencies alone, in nats"),
     ]
     count = len(report.warnings)
-    verdict = f"{'can be trained on' if count else 'is fit to train on'}. Pretraining objective: "
-    verdict += f"MLM {'and NSP' if report.nsp_possible else 'only'}."
+    verdict = f"{'can be trained on' if count else 'is fit to train on'}. "
+    verdict += f"It has {'' if report.nsp_possible else 'no '}sentence pairs for NSP."
     verdict += f" {count} warning{'s' * (count > 1)}." * bool(count)
     body = {"name": name, "verdict": verdict, "cards": cards, "warnings": report.warnings}
     return to_json({**body, "frequent": report.frequent, "reading": report.reading})
@@ -218,7 +218,7 @@ def gained_payload(pieces: Sequence["NewPiece"]) -> Payload:
             ("was", [" ".join(piece.parts) for piece in useful]),
         ],
         sentence=f"The vocabulary has {len(useful):,} new pieces, which save {sum(p.saved for p in useful):,} tokens "
-        "of the text, or of the sample of it that they were chosen by.",
+        "of the text, or of the sample by which they were chosen.",
         note="Each began as the mean of the pieces that it joins. ## marks the continuation of a word.",
         ranked="most useful pieces",
         file="words-gained",

@@ -224,13 +224,17 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     line = json.loads(forecast(session, OWN, own, {"init_from": "little", "seq_len": 32, "time_budget": "2h"}))
     items = dict(line["items"])
     assert items["Throughput on this machine"] == "about 1,000 tokens a second"
-    assert items["Epochs over the text"] == "about 3,200 times"
+    assert items["Epochs"] == "about 3,200"
     assert [model.hidden_size for model in tried] == [32]
     assert line["note"] == ""
     for _ in range(2):
         note = json.loads(forecast(session, OWN, own, {"preset": "medium"}))["note"]
     assert "0.1 million tokens will be read" in note, "that NSP will not be learned is said beforehand"
     assert note.endswith("or start from wiki-mini if the text is English.")
+    path = little.files[0].with_name("one_document.txt")  # has no pairs
+    path.write_text(little_text().replace("\n", " "), encoding="utf-8")
+    single = [UploadedFile(path, path.name, 1)]
+    assert json.loads(forecast(session, OWN, single, {"preset": "medium"}))["note"] == ""
     assert [model.hidden_size for model in tried] == [32, 512]
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 

@@ -106,18 +106,19 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
     items = [
         ("Time", length),
         ("Throughput on this machine", f"about {_two_digits(speed)} tokens a second"),
-        ("Epochs over the text", f"about {_two_digits(epochs)} times"),
+        ("Epochs", f"about {_two_digits(epochs)}"),
         ("Memory", f"about {memory:.1f} GB of {free:.1f} GB free"),
     ]
     if memory <= free:
-        return facts_payload(items, note=_expectation(config, source, tokens) if start is None else "")
+        learns_nsp = start is None and report.nsp_possible and config.objective == "mlm+nsp"
+        return facts_payload(items, note=_expectation(source, tokens) if learns_nsp else "")
     note = "This is more memory than is free: choose a smaller model or more gradient accumulation steps."
     return facts_payload(items, note=note, tone="error")
 
 
-def _expectation(config: PretrainConfig, source: str, tokens: float) -> str:
+def _expectation(source: str, tokens: float) -> str:
     """Return that so many tokens are too few, by the logs of the models that were trained on Wikipedia; else ""."""
-    if source == "tiny-town" or tokens >= _TOKENS_OF_NSP or config.objective != "mlm+nsp":
+    if source == "tiny-town" or tokens >= _TOKENS_OF_NSP:
         return ""
     return (
         f"About {tokens / 1e6:.1f} million tokens will be read. The lab's own models learned NSP after about "
