@@ -277,7 +277,9 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         if not stopping.should_stop:
             return f"The model is the best one of the run, from {best}.{rule}"
         waited = pluralized(stopping.waited, "evaluation<s> <was|were>")
-        return f"This run has stopped learning: {waited} no better than that of {best}, whose weights are the model.{rule}"
+        return (
+            f"This run has stopped learning: {waited} no better than that of {best}, whose weights are the model.{rule}"
+        )
 
     def _finish(self, trained: Checkpoint, reason: str, scores: Mapping[str, float]) -> None:
         """Save the model with its card, the generator of a discriminator, and the report."""

@@ -1,5 +1,7 @@
 """Distillation: the losses of the papers, exact resume, and teachers that cannot teach."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -140,8 +142,8 @@ def test_a_teacher_that_cannot_teach_is_refused_in_one_sentence(corpus, teacher,
     classifier = save_checkpoint(little_checkpoint(kind=BertForSequenceClassification), tmp_path / "classifier")
     with pytest.raises(InputError, match="has no head for masked tokens"):
         finish(student_run(corpus, classifier), tmp_path / "a")
-    short = save_checkpoint(little_checkpoint(max_position_embeddings=16), tmp_path / "short")
-    with pytest.raises(InputError, match="reads at most 16 tokens"):
+    short = save_checkpoint(replace(little_checkpoint(), trained_length=16), tmp_path / "short")
+    with pytest.raises(InputError, match="was trained on up to 16 tokens"):
         finish(student_run(corpus, short), tmp_path / "b")
     with pytest.raises(InputError, match="no model folder"):
         finish(student_run(corpus, tmp_path / "nothing"), tmp_path / "c")

@@ -283,5 +283,8 @@ def test_with_the_recipe_of_distillation_the_model_to_start_from_is_the_teacher(
     assert config.teacher.endswith("little")
     assert config.init_from == ""
     assert (config.preset, config.objective, config.causal_share) == ("tiny", "mlm", 0.0)
+    assert config_of(session, **chosen, add_vocabulary="50").add_vocabulary == "", "the vocabulary is the teacher's"
+    taught = dataclasses.replace(session.models.open("little"), trained_length=16)
+    assert [run_settings.longest_of(taught, recipe) for recipe in ("distil", "lab")] == [16, 64]
     with pytest.raises(InputError, match="choose it under Start from"):
         config_of(session, **(chosen | {"init_from": RANDOM}))

@@ -28,7 +28,7 @@ INHERITED = (
     *OF_RANDOM_WEIGHTS,
 )
 #: Of these, what a teacher decides: the student has a size of its own.
-INHERITED_FROM_TEACHER = ("vocab_size", "algorithm", "lowercase", *OF_RANDOM_WEIGHTS)
+INHERITED_FROM_TEACHER = ("vocab_size", "add_vocabulary", "algorithm", "lowercase", *OF_RANDOM_WEIGHTS)
 
 
 def recommended(source: str, size: int = 0) -> dict[str, Any]:
@@ -73,8 +73,7 @@ def config_from(session: AppState, text: forms.Source, values: Mapping[str, Any]
         options |= {**OF_RANDOM_WEIGHTS, "teacher" if distils else "init_from": folder}
     corpus = text.samples or tuple(path.name for path in text.files)
     config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
-    if start and config.seq_len > start.config.max_position_embeddings:
-        longest = start.config.max_position_embeddings
+    if start and config.seq_len > (longest := longest_of(start, config.recipe)):
         raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower `seq_len` to that.")
     return _evaluate_short_runs_more_often(config)
 
@@ -85,6 +84,12 @@ def start_of(session: AppState, name: str) -> "Checkpoint | None":
         return None
     session.models.start_folder(name)  # refuses whatever is not on the list
     return session.models.open(name)
+
+
+def longest_of(start: "Checkpoint", recipe: str) -> int:
+    """Return the max sequence length of a run from a model; a teacher knows only what it was trained on."""
+    positions = start.config.max_position_embeddings
+    return start.trained_length or positions if recipe == DISTIL else positions
 
 
 def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int) -> BertConfig:

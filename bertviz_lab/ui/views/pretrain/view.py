@@ -61,7 +61,7 @@ def advise(state: AppState, source: Word, files: Uploads, recipe: Word, start: W
         paths = [file.path for file in files]
         with contextlib.suppress(InputError):  # the report says so
             settings |= state.remembered(("writing", *paths), lambda: state.files.suited_settings(paths))
-    longest = _longest(state, start)
+    longest = _longest(state, start, recipe)
     settings["seq_len"] = min(settings["seq_len"], longest)
     inherited: tuple[str, ...] = ()
     if start not in ("", RANDOM):
@@ -147,13 +147,13 @@ def _planned(state: AppState) -> str:
     return f"{settings.limits.run_seconds / 60:g}m" if settings.workshop else ""
 
 
-def _longest(state: AppState, start: str) -> int:
+def _longest(state: AppState, start: str, recipe: str) -> int:
     """Return the max sequence length of a model, or more than any setting for random weights."""
     try:
         model = run_settings.start_of(state, start)
     except InputError:  # the forecast reports it
         model = None
-    return model.config.max_position_embeddings if model else 10**6
+    return run_settings.longest_of(model, recipe) if model else 10**6
 
 
 def _two_digits(value: float) -> str:
