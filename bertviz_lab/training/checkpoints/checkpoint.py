@@ -123,12 +123,12 @@ class Checkpoint:
 def model_name(source: str) -> str:
     """Return a shipped name or hub id as it is; of a folder its own name, or the run's whose folder `model` it is.
 
-    Where a folder lies is private.
+    Where a folder lies is private, and so is the end of a run's id: who knows it may query the model on a shared page.
     """
     path = Path(source)
     if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not path.exists():
         return source
-    return (path.parent.name if path.name == "model" else "") or path.name
+    return re.sub(r"-[0-9a-f]{16}$", "", (path.parent.name if path.name == "model" else "") or path.name)
 
 
 def load_checkpoint(

@@ -37,6 +37,7 @@ def test_the_model_of_a_run_has_the_name_of_the_run(tokenizer, tmp_path):
     (tmp_path / "first" / "config.json").write_text('{"kind": "pretrain"}')
     by_run = load_checkpoint(tmp_path / "first")
     assert (by_run.name, by_run.path) == ("first", tmp_path / "first" / "model")
+    assert model_name("runs/kind-otter-0123456789abcdef/model") == "kind-otter", "its secret is not passed on"
     assert [model_name(name) for name in ("model", "tiny-town", "google/bert_uncased_L-2_H-128_A-2")] == [
         "model",
         "tiny-town",
