@@ -52,7 +52,7 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, desk: Desk):
     page = visit(loss=live_payload("r1"))
     expect(page.locator("#loss .stage")).to_have_text("Starting …")
     desk.run(rows[:1], "preparing")
-    expect(page.locator("#loss .stage")).to_have_text("Preparing: learning the vocabulary: 1 of 2")
+    expect(page.locator("#loss .stage")).to_have_text("Preparing: learning the vocabulary: 50%")
     desk.run(rows[:60], "training")
     expect(page.locator("#loss .stage")).to_contain_text("Training: step 57 of 500")
     expect(page.locator("#loss .state")).to_contain_text("34,000 tokens per second · about 53 s left")

@@ -17,8 +17,8 @@ export function progressOf({ log, status }) {
 export function stageWords(run) {
   const { log: { started, last, finished, preparing, trials }, status } = run;
   if (status === 'preparing' && preparing) {
-    const { message, stage, done, total } = preparing;
-    return `Preparing: ${message || stage}${total ? `: ${whole(done)} of ${whole(total)}` : ''}`;
+    const share = progressOf(run);
+    return `Preparing: ${preparing.message || preparing.stage}${share === null ? '' : `: ${percent(share, 0)}`}`;
   }
   if (status === 'training' && last) {
     const trial = trials.at(-1); // its steps are its own
