@@ -70,8 +70,8 @@ class PretrainConfig(TrainingConfig):
     add_vocabulary: str = main(
         "",
         "New words",
-        "With --init-from: add the pieces that save the most tokens of the text to its vocabulary: this many, or the "
-        "words of a file, one a line",
+        "With --init-from: add the pieces that save the most tokens of the text to its vocabulary: this many, or on "
+        "the command line the words of a file, one a line",
         examples=("200", "500", "1000", "2000"),
     )
     preset: str = main(
