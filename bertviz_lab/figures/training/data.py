@@ -87,11 +87,7 @@ def _cut(text: str, most: int = _CHARACTERS) -> str:
 
 def data_charts(report: "TaskReport") -> dict[str, Payload]:
     """Return the charts of the labels and of the sequence lengths of a data set."""
-    if report.task == "regression":
-        labels = message_payload("This is a regression task: it has numbers, not labels.")
-    else:
-        labels = balance_payload(report)
-    return {"labels": labels, "lengths": lengths_payload(report.lengths)}
+    return {"labels": balance_payload(report), "lengths": lengths_payload(report.lengths)}
 
 
 def lengths_payload(histogram: "LengthHistogram") -> Payload:
@@ -126,7 +122,7 @@ def balance_payload(report: "TaskReport") -> Payload:
         classes = sorted(classes, key=lambda c: -c.train)
     counts = {"training": [c.train for c in classes], "held out": [c.held_out for c in classes]}
     if not any(map(sum, counts.values())):
-        return message_payload("There are no labels to count.")
+        return message_payload("There are no labels to count: this task predicts numbers or vectors.")
     unit, trained, held_out = report.counted, report.train_counted, report.held_counted
     several = [trained, held_out] != [*map(sum, counts.values())]  # then examples have any number of labels
     totals = {"training": trained, "held out": held_out}
