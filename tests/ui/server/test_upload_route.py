@@ -17,6 +17,7 @@ from bertviz_lab.ui.guard import bodies
 from bertviz_lab.ui.server.visitors import COOKIE
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
+from tests.little import little_text
 from tests.processes import wait_for
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import OWNER, OWNERS_KEY, STRANGER, little_settings, serve
@@ -139,7 +140,10 @@ def test_an_upload_that_breaks_off_leaves_nothing_and_gives_its_space_back(
     wait_for(lambda: session.uploads._arriving.total() == 0, 10)
 
 
-def test_questions_of_the_views_answer_no_path_of_the_server(tmp_path: Path) -> None:
+def test_questions_of_the_views_answer_no_path_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As a text to look into a path is welcome, and a lens is then fitted, on a sample that takes seconds to read.
+    (tmp_path / "sample.txt").write_text(little_text(100), encoding="utf-8")
+    monkeypatch.setattr("bertviz_lab.ui.views.layers.view._SAMPLE", str(tmp_path / "sample.txt"))
     secret = tmp_path / "secret.csv"
     lines = [f"the {word} is number {n},{word}" for n in range(40) for word in ("swordfish", "other")]
     secret.write_text("text,label\n" + "\n".join(lines) + "\n", encoding="utf-8")
