@@ -1,5 +1,6 @@
 """Pictures in a notebook: pages that need nothing but a browser."""
 
+import functools
 import json
 import re
 from typing import Any
@@ -28,6 +29,7 @@ TEXT = "the red [MASK] sat on the mat"
 PROBES = {"event": "ProbesDone", "probes": "english", "right": {"agreement": 1.0, "article": 0.5}}
 
 
+@functools.cache
 def views() -> dict[str, show.View]:
     """Every picture that there is, of little models, by the name of its function."""
     checkpoint = little_checkpoint()
