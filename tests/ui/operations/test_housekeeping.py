@@ -62,8 +62,16 @@ def holding_sentinel(folder: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_nothing_that_a_visitor_typed_or_uploaded_is_left(tmp_path: Path, free_tcp_port: int) -> None:
+def test_nothing_that_a_visitor_typed_or_uploaded_is_left_not_even_by_a_server_that_was_killed(
+    tmp_path: Path, free_tcp_port: int
+) -> None:
     with started(tmp_path, free_tcp_port) as (server, process):
+        upload(server)
+        process.kill()
+        process.wait()
+    assert holding_sentinel(tmp_path / "tmp")
+    with started(tmp_path, free_tcp_port) as (server, process):
+        assert not holding_sentinel(tmp_path / "tmp")  # the next one has cleaned up
         upload(server)
         client = Client(server.address, verbose=False)
         client.predict(f"The {SENTINEL} [MASK].", api_name="/fill_mask")
@@ -76,17 +84,6 @@ def test_nothing_that_a_visitor_typed_or_uploaded_is_left(tmp_path: Path, free_t
     assert not holding_sentinel(tmp_path)
     assert not list((tmp_path / "tmp").glob("bertviz-lab-*"))
     assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_a_server_that_was_killed_is_cleaned_up_after_by_the_next(tmp_path: Path, free_tcp_port: int) -> None:
-    with started(tmp_path, free_tcp_port) as (server, process):
-        upload(server)
-        process.kill()
-        process.wait()
-    assert holding_sentinel(tmp_path / "tmp")
-    with started(tmp_path, free_tcp_port):
-        assert not holding_sentinel(tmp_path / "tmp")
 
 
 def test_old_uploads_and_downloads_are_swept_and_young_ones_stay(
