@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.ui.settings import Settings
 from tests.browser import at_rest
-from tests.ui.pages import Served, serve
+from tests.ui.pages import MEASURED, Served, serve
 
 MOST = 0.05  # cumulative layout shift; up to 0.1 counts as good (web.dev/cls)
 WATCH = """
@@ -29,6 +29,7 @@ ANSWERED = {
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The page with the models that come with the lab."""
+    MEASURED.clear()  # a page jumps, if it does, when an answer comes late
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("shift"))) as served:
         yield served
 

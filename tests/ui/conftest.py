@@ -4,9 +4,9 @@ import pytest
 
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
-from tests.ui.pages import event_loops, little_settings, measured_lessons
+from tests.ui.pages import event_loops, little_settings, measured_once
 
-__all__ = ["event_loops", "measured_lessons"]
+__all__ = ["event_loops", "measured_once"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """A page of its own for a test: settings that point into a temporary folder, served at a free port."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +12,7 @@ import gradio as gr
 import pytest
 
 from bertviz_lab.config.limits import Limits
+from bertviz_lab.confined.channel import Template
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.server.assets import PageEngine
@@ -112,21 +113,31 @@ def event_loops() -> Iterator[None]:
             loop.close()
 
 
-_FINDINGS: dict[tuple[Any, ...], Any] = {}
+MEASURED: dict[tuple[Any, ...], Any] = {}
 
 
 @pytest.fixture(scope="session", autouse=True)
-def measured_lessons() -> Iterator[None]:
-    """What a lesson measures on a model takes seconds: it is measured once for all sessions."""
+def measured_once() -> Iterator[None]:
+    """What takes seconds and is the same for all sessions: what lessons measure, and what samples hold.
+
+    Each session would also start a process of its own that imports all that reading files needs.
+    """
     remembered = AppState.remembered
+    templates: dict[Sequence[str], Template] = {}
 
     def remembered_by_all(state: AppState, question: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        if question[0] != "lesson":
+        if question[0] != "lesson" and "sample:" not in str(question):
             return remembered(state, question, make)
-        if question not in _FINDINGS:
-            _FINDINGS[question] = remembered(state, question, make)
-        return _FINDINGS[question]
+        if question not in MEASURED:
+            MEASURED[question] = remembered(state, question, make)
+        return MEASURED[question]
+
+    def template_of_all(preload: Sequence[str]) -> Template:
+        if preload not in templates or not templates[preload].is_alive:
+            templates[preload] = Template(preload)
+        return templates[preload]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppState, "remembered", remembered_by_all)
+        patch.setattr("bertviz_lab.confined.run.Template", template_of_all)
         yield
