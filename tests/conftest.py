@@ -42,7 +42,10 @@ TRAINING = (
 )
 
 #: The longest files first, so that no worker is left alone with one at the end.
-LONGEST_FIRST = ("e2e", "ui/components", "ui", "jobs", "training", "test_command_line.py", "benchmarks", "test_docs.py")
+LONGEST_FIRST = (
+    *("e2e", "ui/components", "ui", "jobs", "training", "test_command_line.py", "benchmarks", "test_docs.py"),
+    *("test_notebooks.py", "test_show.py", "test_installation.py", "interpret"),
+)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
