@@ -130,7 +130,7 @@ VARIANTS = (
         _TOGETHER | {"word_vectors": True},
     ),
     Variant(
-        "30% masked, few layers for 75%, unigram bias, word vectors (the lab's of today)",
+        "30% masked, few layers for 75%, unigram bias, word vectors",
         "together",
         _TOGETHER | {"causal_share": 0.0, "word_vectors": True},
     ),

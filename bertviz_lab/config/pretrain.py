@@ -186,7 +186,7 @@ class PretrainConfig(TrainingConfig):
         "muon", "Optimizer", "AdamW as in the paper, or Muon for the encoder's matrices and AdamW for the rest"
     )
     shallow_share: Annotated[float, 0.0, 0.95] = optimization(
-        0.75, "Progressive stacking (fraction)", "Fraction of the run that trains a quarter, then half of the layers"
+        0.8, "Progressive stacking (fraction)", "Fraction of the run that trains a quarter, then half of the layers"
     )
     warmup: Annotated[float, 0.0, 0.9] = warmup_fraction(0.06)
     dropout: Annotated[float, 0.0, 0.9] = optimization(

@@ -21,12 +21,15 @@ from bertviz_lab.model.encoder import EncoderLayer
 from bertviz_lab.model.heads import MaskedLMHead
 from bertviz_lab.training.loop.sharding import shard_like, whole
 
+#: Of the part of a run that trains few layers, the fraction that trains a quarter of them; the rest trains half.
+SHALLOWEST = 0.75
+
 
 def layers_at(share: float, layers: int, done: float) -> int:
     """Return how many layers are trained when a fraction `done` of a run is over: all of them from `share` on."""
     if done >= share:
         return layers
-    return max(1, layers // (4 if done < share / 2 else 2))
+    return max(1, layers // (4 if done < SHALLOWEST * share else 2))
 
 
 def joined_layers(model: nn.Module) -> tuple[bool, ...]:

@@ -11,7 +11,7 @@ from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.batches import BatchStream, Prefetcher
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.data.pretraining.streaming import ChunkReader, StreamedData
-from bertviz_lab.training.loop.growth import layers_at
+from bertviz_lab.training.loop.growth import SHALLOWEST, layers_at
 
 #: A sequence length counts as trained from this share of the run so far on.
 _MEANINGFUL = 0.05
@@ -159,7 +159,7 @@ def shallow_share(config: PretrainConfig) -> float:
 def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:
     """Return the phases of a run, from the number of layers of its model."""
     causal, shallow = causal_share(config), shallow_share(config)
-    borders = sorted({0.0, causal, shallow / 2, shallow, 1.0})
+    borders = sorted({0.0, causal, SHALLOWEST * shallow, shallow, 1.0})
     return tuple(
         Phase(end - start, start < causal, layers_at(shallow, layers, start)) for start, end in pairwise(borders)
     )

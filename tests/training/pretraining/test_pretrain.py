@@ -46,7 +46,7 @@ from tests.training.support import (
 #: What every run of two layers says.
 STACKED = (
     "The word embeddings begin as word vectors of the text: tokens with the same neighbors are alike.",
-    "Progressive stacking: 1 of 2 layers is trained at first, all from 75% of the run on.",
+    "Progressive stacking: 1 of 2 layers is trained at first, all from 80% of the run on.",
 )
 
 

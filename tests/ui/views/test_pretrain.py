@@ -229,7 +229,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     assert line["note"] == ""
     for _ in range(2):
         note = json.loads(forecast(session, OWN, own, {"preset": "medium"}))["note"]
-    assert "0.1 million tokens will be read" in note, "that NSP will not be learned is said beforehand"
+    assert "0.2 million tokens will be read" in note, "that NSP will not be learned is said beforehand"
     assert note.endswith("or start from wiki-mini if the text is English.")
     path = little.files[0].with_name("one_document.txt")  # has no pairs
     path.write_text(little_text().replace("\n", " "), encoding="utf-8")
