@@ -125,7 +125,7 @@ def _scores(folder: Path, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return the scores on the held-out set: the last ones, of a fine-tuning those of its best model."""
     scores = final_scores(folder, rows)
     known = [(name, value) for name, value in scores.items() if name in NAMES and isinstance(value, (int, float))]
-    return [(f"{NAMES[name]} ({scores.get('split', 'held out')})", format_score(name, value)) for name, value in known]
+    return [(f"{NAMES[name]}, {scores.get('split', 'held out')}", format_score(name, value)) for name, value in known]
 
 
 def _results(state: AppState, visitor: Visitor, run_id: str) -> list[Section]:
