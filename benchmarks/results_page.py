@@ -55,9 +55,10 @@ How figures are taken:
 - Virtual machines give processors of several generations one name. Family and model tell them apart; where a section
   names none, they were not recorded. A claim measured on two of them has a table for each.
 - The lab's recipe masks 30% of the tokens from commit d27522d on; what was taken before masks 15%, as do the papers'
-  recipes. It trains few layers first from commit 7c21353 on, begins with word vectors from 96dd3ec4 on, and has no
-  causal-LM warm-up from 50daaa85 on. Shipped models are those of the section's commit: wiki-tiny was replaced in
-  587b989, wiki-mini in f030905 and dda82ad, and both it and wiki-small on 2026-11-27.
+  recipes. It trains few layers first from commit 7c21353 on (a quarter of them for longer from 1d49cd10 on), begins
+  with word vectors from 96dd3ec4 on, and has no causal-LM warm-up from 50daaa85 on. Shipped models are those of the
+  section's commit: wiki-tiny was replaced in 587b989, wiki-mini in f030905 and dda82ad, and both it and wiki-small on
+  2026-11-27.
 """
 
 
