@@ -112,6 +112,11 @@ class Curriculum(Iterator[PretrainingBatch]):
         """Whether most batches of the present stage are for next-token prediction, and few are masked."""
         return self._stages[self._stage].data.causal
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the present stage is the last: until then losses fall and rise by plan."""
+        return self._stage == len(self._stages) - 1
+
     def look_ahead(self) -> None:
         """Call `on_longer` for the longest examples that are to come: the model is about to be given some."""
         now, longest = (self._stages[stage].data.seq_len for stage in (self._stage, -1))
@@ -119,7 +124,7 @@ class Curriculum(Iterator[PretrainingBatch]):
             self._on_longer(now, longest)
 
     def __next__(self) -> PretrainingBatch:
-        while self._stage < len(self._stages) - 1 and self._fraction_done() >= self._stages[self._stage].until:
+        while not self.is_last and self._fraction_done() >= self._stages[self._stage].until:
             before = self._stages[self._stage].data.seq_len
             self._stage += 1
             self._stream.close()
@@ -151,9 +156,13 @@ def causal_share(config: PretrainConfig) -> float:
 
 
 def shallow_share(config: PretrainConfig) -> float:
-    """Return the fraction of a run that trains some of the layers: none where they are trained already, or are one."""
+    """Return the fraction of a run that trains some of the layers.
+
+    None where they are trained already, or are one, or where a run may end early, which a shallow model would not show.
+    """
     shares_layers = config.share_layers or config.family == "albert"
-    return config.shallow_share if config.starts_from_scratch and not shares_layers else 0.0
+    grows = config.starts_from_scratch and not shares_layers and not config.patience
+    return config.shallow_share if grows else 0.0
 
 
 def phases(config: PretrainConfig, layers: int) -> tuple[Phase, ...]:

@@ -123,8 +123,8 @@ class PretrainingTask:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the causal-LM warm-up is over and all layers train: before that, losses fall and rise by plan."""
-        return not self.curriculum.is_causal and not self.stacking.is_growing
+        """Whether all layers train, on what the run ends with: before that, losses fall and rise by plan."""
+        return self.curriculum.is_last and not self.stacking.is_growing
 
     def keep_best(self, model: nn.Module) -> tuple[int, dict[str, float]]:
         """Give the model the best weights that early stopping has seen, and return their step and their scores."""

@@ -273,13 +273,10 @@ class _Pretraining(TrainingRun[PretrainConfig]):
         stopping = self.task.early_stopping
         name = NAMES[stopping.metric].partition(" (")[0]  # without the unit
         best = f"step {step:,} (held-out {name} {stopping.scores[stopping.metric]:.3f})"
-        rule = " Evaluations count once all layers train." if shallow_share(self.config) else ""
         if not stopping.should_stop:
-            return f"The model is the best one of the run, from {best}.{rule}"
+            return f"The model is the best one of the run, from {best}."
         waited = pluralized(stopping.waited, "evaluation<s> <was|were>")
-        return (
-            f"This run has stopped learning: {waited} no better than that of {best}, whose weights are the model.{rule}"
-        )
+        return f"This run has stopped learning: {waited} no better than that of {best}, whose weights are the model."
 
     def _finish(self, trained: Checkpoint, reason: str, scores: Mapping[str, float]) -> None:
         """Save the model with its card, the generator of a discriminator, and the report."""

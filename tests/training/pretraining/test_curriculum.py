@@ -50,11 +50,13 @@ def test_the_part_changes_when_its_share_of_the_run_is_done(tokenizer):
     config, done = settings(causal_share=0.5), [0.0]
     curriculum = Curriculum(stages(config, small_data(tokenizer, batch_size=2)), lambda: done[0])
     assert curriculum.is_causal
+    assert not curriculum.is_last
     kinds = [next(curriculum).causal for _ in range(2 * MASKED_EVERY)]
     assert kinds == [number % MASKED_EVERY != 0 for number in range(2 * MASKED_EVERY)]
     done[0] = 0.5
     assert not any(next(curriculum).causal for _ in range(MASKED_EVERY))
     assert not curriculum.is_causal
+    assert curriculum.is_last
     assert curriculum.position == DataPosition(1, 0, MASKED_EVERY)
 
 
@@ -124,7 +126,14 @@ def test_the_causal_warm_up_may_end_between():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"share_layers": True}, {"family": "albert"}, {"init_from": "a"}, {"recipe": "distil", "teacher": "a"}]
+    "changes",
+    [
+        {"share_layers": True},
+        {"patience": 3},
+        {"family": "albert"},
+        {"init_from": "a"},
+        {"recipe": "distil", "teacher": "a"},
+    ],
 )
 def test_layers_that_are_trained_already_or_are_one_do_not_join_later(changes):
     assert shallow_share(stacked(**changes)) == 0.0

@@ -29,7 +29,7 @@ def scripted(monkeypatch):
     return seen
 
 
-FLAT = {"causal_share": 0.0, "shallow_share": 0.0, "short_seq_len": 0, "eval_every": 0.1, "probes": False}
+FLAT = {"causal_share": 0.0, "short_seq_len": 0, "eval_every": 0.1, "probes": False}
 
 
 def test_a_run_ends_without_a_better_score_and_its_model_is_the_best_one(text, tmp_path, scripted):
