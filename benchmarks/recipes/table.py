@@ -75,9 +75,9 @@ def summarised(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def table(result: dict[str, Any]) -> str:
     """How recipes are compared, then each comparison."""
     about = (
-        "One thing differs from the lab's recipe at a time and nothing is tuned anew for it, the learning rate "
-        "included; where a recipe says nothing else, it masks 15% of the tokens and trains all layers throughout. Of "
-        "the time with few layers, half trained a quarter of them; since 2026-11-30 it is three quarters. "
+        "Each recipe differs from the lab's in one thing, and nothing is tuned again for it, not even the learning "
+        "rate. Unless it says otherwise, it masks 15% of the tokens and trains all layers throughout. With few layers, "
+        "a quarter of them trained for half of that time; since 2026-11-30 the lab's recipe has three quarters. "
         "Seconds are CPU seconds, so waiting for a busy core does not count, and are weighed by a fixed training step "
         "that is timed every second of a run."
     )
