@@ -66,9 +66,15 @@ class Checkpoint:
     @property
     def max_length(self) -> int:
         """Tokens that a text is truncated to: the trained length of a model for a task, else its positions."""
-        positions = int(min(self.config.max_position_embeddings, self.limits.tokens))
         has_task = isinstance(self.model, TASK_MODELS) or self.pooling is not None
-        return min(self.trained_length or positions, positions) if has_task else positions
+        longest = self.known_length if has_task else self.config.max_position_embeddings
+        return int(min(longest, self.limits.tokens))
+
+    @property
+    def known_length(self) -> int:
+        """Tokens of the longest inputs that it was trained on, where that is unknown all that it has positions for."""
+        positions = self.config.max_position_embeddings
+        return min(self.trained_length or positions, positions)
 
     def encoding_warning(self, encoding: Encoding) -> str:
         """Return a sentence for a text that was cut, is longer than the model was trained on, or has unknown words.
@@ -197,8 +203,7 @@ def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
         body |= {"cls_token_id": checkpoint.tokenizer.cls_id, "sep_token_id": checkpoint.tokenizer.sep_id}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
     weights.write_tensors(weights.state_for_huggingface(checkpoint.model), folder / "model.safetensors")
-    positions = checkpoint.config.max_position_embeddings
-    length = min(checkpoint.trained_length or positions, positions)
+    length = checkpoint.known_length
     checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
     if checkpoint.pooling:
         width, normalize = checkpoint.config.hidden_size, checkpoint.normalize

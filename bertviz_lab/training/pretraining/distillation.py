@@ -125,7 +125,7 @@ def require_teacher(teacher: Checkpoint, tokenizer: Tokenizer, seq_len: int) -> 
         raise InputError(f"The teacher {teacher.name} has another vocabulary than the student, which must be the same.")
     if not hasattr(teacher.model, "mlm"):
         raise InputError(f"The teacher {teacher.name} has no head for masked tokens (MLM); choose a pretrained model.")
-    if seq_len > (most := teacher.trained_length or teacher.config.max_position_embeddings):
+    if seq_len > (most := teacher.known_length):
         raise InputError(f"The teacher {teacher.name} was trained on up to {most} tokens; lower `seq_len` to that.")
 
 

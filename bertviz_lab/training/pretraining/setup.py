@@ -260,7 +260,7 @@ def initial_model(
         notes.append(f"The position embeddings from {known} on begin as a continuation of those before.")
     taken_over = 0
     if teacher and not config.init_from and can_start_from(model_config, teacher):
-        taken_over = teacher.trained_length or teacher.config.max_position_embeddings
+        taken_over = teacher.known_length
     if teacher and start is None and taken_over:
         start_from_teacher(model, model_config, teacher)
         notes.append(f"The student begins with layers of its teacher, {source_name(config.teacher)}.")

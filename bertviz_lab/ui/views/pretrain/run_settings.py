@@ -88,8 +88,7 @@ def start_of(session: AppState, name: str) -> "Checkpoint | None":
 
 def longest_of(start: "Checkpoint", recipe: str) -> int:
     """Return the max sequence length of a run from a model; a teacher knows only what it was trained on."""
-    positions = start.config.max_position_embeddings
-    return start.trained_length or positions if recipe == DISTIL else positions
+    return start.known_length if recipe == DISTIL else start.config.max_position_embeddings
 
 
 def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int) -> BertConfig:
