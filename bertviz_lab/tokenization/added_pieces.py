@@ -59,11 +59,13 @@ def most_useful_pieces(tokenizer: Tokenizer, texts: Iterable[str], most: int) ->
     """
     _require_merges(tokenizer)
     counts = _word_counts(tokenizer, texts)
-    search = _Search(tokenizer, counts)
-    chosen = _counted(tokenizer, list(islice(search.pieces(), most)), counts)
-    if tokenizer.algorithm == "wordpiece":
-        # It takes the longest piece that fits, so one may take all places of another. (BPE makes longer ones of those.)
-        chosen = [piece for piece in chosen if piece.count]
+    found, chosen = _Search(tokenizer, counts).pieces(), list[NewPiece]()
+    while fresh := list(islice(found, most - len(chosen))):
+        chosen = _counted(tokenizer, chosen + fresh, counts)
+        if tokenizer.algorithm == "wordpiece":
+            # It takes the longest piece that fits, so one may take all places of another. (BPE makes longer ones of
+            # those.)
+            chosen = [piece for piece in chosen if piece.count]
     if not chosen:
         raise InputError("No word of the text that is split into pieces is frequent enough to add to the vocabulary.")
     return chosen

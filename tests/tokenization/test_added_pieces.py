@@ -33,6 +33,7 @@ def test_pieces_save_as_many_tokens_as_they_say_and_the_first_ones_save_most(tok
     # WordPiece counts only what its longest-match-first split uses; BPE's first words of a text have no space.
     assert saved == pytest.approx(sum(piece.saved for piece in pieces), rel=0.25)
     assert saved > before / 3
+    assert [len(most_useful_pieces(tokenizer, MEDICAL, most)) for most in (6, 7)] == [6, 7], "where so many are of use"
     few = with_pieces(tokenizer, most_useful_pieces(tokenizer, MEDICAL, 3))
     assert before > token_count(few, MEDICAL) > token_count(larger, MEDICAL)
 
