@@ -10,6 +10,7 @@ tracker.json   what an experiment tracker has of it, where there is one
 """
 
 import contextlib
+import errno
 import json
 import os
 import platform
@@ -139,7 +140,8 @@ def failed_writes_explained(folder: Path) -> Iterator[None]:
             raise
         last = latest_checkpoint(folder)
         saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
-        again = f"{'allow writing there' if refused else 'free some space'}, then resume with `resume=True`"
+        remedy = "allow writing there" if refused or reason == os.strerror(errno.EROFS) else "free some space"
+        again = f"{remedy}, then resume with `resume=True`"
         raise InputError(f"{folder} could not be written: {reason}. {saved}: {again}.") from error
 
 
@@ -154,7 +156,8 @@ def record(stream: Iterable[events.Event], folder: Path) -> Iterator[events.Even
         clean_up(folder, "*.json*")
         known = read_state(folder) if (folder / "state.json").is_file() else RunState()
         state = replace(known, pid=os.getpid(), host=platform.node())
-        log = _Log(folder / "events.jsonl")
+        with failed_writes_explained(folder):
+            log = _Log(folder / "events.jsonl")
         logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
             for event in stream:

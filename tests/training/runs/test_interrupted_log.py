@@ -130,10 +130,24 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
     assert content.decode().splitlines() == [to_json(event) for event in passed]
 
 
+def test_a_log_that_may_not_be_written_is_said_before_a_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    list(record(EVENTS, tmp_path))
+
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("bertviz_lab.training.runs.run_folder.os.truncate", refuse)
+    with pytest.raises(
+        InputError, match=r"could not be written: Permission denied\..*allow writing there, then resume"
+    ):
+        next(record(EVENTS, tmp_path))
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [
         (OSError(errno.ENOSPC, "?"), "No space left on device. No checkpoint was saved yet: free some space"),
+        (OSError(errno.EROFS, "?"), "Read-only file system. No checkpoint was saved yet: allow writing there"),
         (OSError(errno.EDQUOT, "?"), "Disk quota exceeded. No checkpoint was saved yet: free some space"),
         (Exception("I/O error: No space left on device (os error 28)"), "No space left on device"),  # of safetensors
         (PermissionError(errno.EACCES, "?", "run/model/.new"), "Permission denied. No checkpoint .*: allow writing"),
