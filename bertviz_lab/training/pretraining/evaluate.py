@@ -70,7 +70,8 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
     with `nsp_accuracy_se`, the standard error of that share, and `nsp_majority`, that of the more frequent label.
 
     For replaced-token detection the MLM scores are the generator's, and the discriminator has `rtd_loss`,
-    `rtd_accuracy` and `rtd_f1`, the F1 of replaced tokens, which are rare.
+    `rtd_accuracy`, `rtd_majority`, that of calling every token original, and `rtd_f1`, the F1 of replaced tokens, which
+    are rare.
     """
     mlm, nsp, rtd = LabelScores(), LabelScores(), LabelScores()
     is_detection = isinstance(getattr(model, "module", model), GeneratorAndDiscriminator)  # several processes wrap it
@@ -94,6 +95,7 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
         scores["nsp_accuracy_se"] = math.sqrt(scores["nsp_accuracy"] * (1 - scores["nsp_accuracy"]) / nsp.count)
         scores["nsp_majority"] = max(nsp.positives, nsp.count - nsp.positives) / nsp.count
     if is_detection:
+        scores["rtd_majority"] = 1 - rtd.positives / max(1, rtd.count)
         errors = rtd.count - rtd.correct  # of two classes: false positives and false negatives
         scores["rtd_f1"] = 2 * rtd.true_positives / max(1, 2 * rtd.true_positives + errors)
     return scores

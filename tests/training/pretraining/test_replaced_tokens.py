@@ -141,12 +141,13 @@ def test_evaluation_tells_of_both_and_leaves_the_random_stream_alone():
     scores = evaluate_pretraining(model, [given, given], CPU)
     assert torch.equal(torch.get_rng_state(), before)
     step = replaced_token_step(model, given, measure=True)
-    assert scores.keys() == {*step.metrics, "rtd_f1"}
+    assert scores.keys() == {*step.metrics, "rtd_majority", "rtd_f1"}
     assert {name: scores[name] for name in step.metrics} == pytest.approx(
         {name: float(value.detach()) for name, value in step.metrics.items()}, abs=1e-6
     )
     out = model(given)
     marked, replaced = (out.discriminator_logits > 0) & given.attention_mask, out.labels == 1
+    assert scores["rtd_majority"] == pytest.approx(int((out.labels == 0).sum()) / int(given.attention_mask.sum()))
     assert scores["rtd_f1"] == pytest.approx(2 * int((marked & replaced).sum()) / int(marked.sum() + replaced.sum()))
 
 
@@ -158,7 +159,7 @@ def test_a_run_learns_both_and_leaves_two_folders_that_transformers_opens(text, 
     assert steps[-1]["rtd_loss"] < steps[0]["rtd_loss"]
     assert 0 < steps[0]["rtd_accuracy"] < 1
     (scores,) = (event.metrics for event in events if isinstance(event, EvalDone))
-    assert scores.keys() == {"mlm_loss", "mlm_accuracy", "rtd_loss", "rtd_accuracy", "rtd_f1"}
+    assert scores.keys() == {"mlm_loss", "mlm_accuracy", "rtd_loss", "rtd_accuracy", "rtd_majority", "rtd_f1"}
     assert not [event for event in events if isinstance(event, ProbesDone)]
 
     folder = tmp_path / "run"
