@@ -70,13 +70,13 @@ class ProbeBudget:
         self.next_due = seconds + cost / _PROBE_FRACTION
 
 
-_MAX_TOKENS, _SECONDS = 4096, 0.4
+_MAX_TOKENS, _SECONDS, _LEAST_STEPS = 4096, 0.4, 2
 
 
 def tokens_per_second(model_config: BertConfig, settings: PretrainConfig) -> float:
     """Train on random ids for a moment in the run's precision, with torch's current number of threads.
 
-    The batch is the run's, up to `_MAX_TOKENS`, so that the fixed cost of a step has the same weight.
+    The batch is the run's, up to `_MAX_TOKENS`; a step of more computes longer, and updates the weights once as well.
     """
     generator = torch.Generator().manual_seed(0)
     examples = max(1, min(settings.batch_size, _MAX_TOKENS // settings.seq_len))
@@ -91,16 +91,20 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig) -> flo
     optimizers = build_optimizers(model, settings, 1e-4)
 
     half = precision_on_cpu(settings.precision) == "bf16"
-    steps, start = 0, 0.0
+    steps, start, updating = 0, 0.0, 0.0
     while True:
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             out = model(ids, labels=labels, next_sentence_label=next_label, masked_positions=positions)
         out.loss.backward()
+        computed = time.perf_counter()
         for optimizer in optimizers:
             optimizer.step()
             optimizer.zero_grad()
-        steps += 1
-        if steps == 1:  # the first step compiles kernels and allocates buffers
-            start = time.perf_counter()
-        elif (elapsed := time.perf_counter() - start) > _SECONDS:
-            return (steps - 1) * ids.numel() / elapsed
+        now, steps = time.perf_counter(), steps + 1
+        if steps == 1:  # it compiles kernels and allocates buffers
+            start = now
+            continue
+        updating += now - computed
+        if steps > _LEAST_STEPS and now - start > _SECONDS:
+            computing = (now - start - updating) * settings.batch_size / examples
+            return (steps - 1) * settings.batch_size * settings.seq_len / (computing + updating)
