@@ -31,9 +31,7 @@ VOCABULARIES = tuple(("mini", size, 128) for size in (2048, 8192, 30522))
 SHAPES = tuple(dict.fromkeys((*LENGTHS, *SIZES, *VOCABULARIES)))
 TEXTS = (2, 8, 24, 48)  # megabytes
 PROCESSES = ((1, 1), (1, 2), (2, 1))  # processes, threads of each
-FORECASTS = (("tiny", 16), ("mini", 16), ("mini", 64), ("small", 16))  # preset, batch size
 _COMPARED = ("lab", "hf fp32", "hf bf16")
-_AGREES = 0.2  # of a forecast with its run
 
 
 def steps(rounds: int, seconds: float) -> list[dict[str, Any]]:
@@ -77,13 +75,9 @@ def measure(rounds: int, seconds: float) -> dict[str, Any]:
     texts = [{"megabytes_of_text": size, **in_process("cost", ("preparation", size))} for size in TEXTS]
     shapes = steps(rounds, seconds)
     speeds: dict[tuple[int, int], list[float]] = {shape: [] for shape in PROCESSES}
-    forecasts: dict[tuple[str, int], list[dict[str, Any]]] = {shape: [] for shape in FORECASTS}
     for _ in range(rounds):
         for processes, threads in PROCESSES:
             speeds[processes, threads].append(several_processes(processes, threads, 5 * seconds))
-        for preset, batch_size in FORECASTS:
-            values = ("forecast_and_run", preset, batch_size, 5 * seconds)
-            forecasts[preset, batch_size].append(in_process("cost", values))
     return {
         "shapes": shapes,
         "texts": texts,
@@ -91,15 +85,12 @@ def measure(rounds: int, seconds: float) -> dict[str, Any]:
             {"processes": processes, "threads": threads, "tokens_per_second": spread(values)}
             for (processes, threads), values in speeds.items()
         ],
-        "forecasts": [
-            {"preset": preset, "batch_size": size, "tries": tries} for (preset, size), tries in forecasts.items()
-        ],
     }
 
 
 def table(result: dict[str, Any]) -> str:
-    """Steps side by side, the lines, and forecasts beside their runs."""
-    return "\n\n".join([_steps_table(result), _lines_table(result), _processes_table(result), _forecasts_table(result)])
+    """Steps side by side, the lines, and whole runs."""
+    return "\n\n".join([_steps_table(result), _lines_table(result), _processes_table(result)])
 
 
 def _steps_table(result: dict[str, Any]) -> str:
@@ -165,33 +156,6 @@ def _processes_table(result: dict[str, Any]) -> str:
     return "Whole runs of mini under `torchrun`, tokens a second:\n\n" + markdown(
         ["processes", "min", "median", "max"], rows
     )
-
-
-def _forecasts_table(result: dict[str, Any]) -> str:
-    rows, agree, tries = [], 0, 0
-    for shape in result["forecasts"]:
-        ratios = []
-        for one in shape["tries"]:
-            ratios.append((one["before"] + one["after"]) / 2 / one["run"])
-        agree += sum(abs(ratio - 1) <= _AGREES for ratio in ratios)
-        tries += len(ratios)
-        middle = spread([one["run"] for one in shape["tries"]])["median"]
-        low, mid, high = spread(ratios).values()
-        memory = max(one["forecast_megabytes"] / one["megabytes"] for one in shape["tries"])
-        rows.append(
-            (
-                f"{shape['preset']}, batch size {shape['batch_size']}",
-                f"{middle:,.0f}",
-                f"{low:.2f} / **{mid:.2f}** / {high:.2f}",
-                f"{memory:.2f}",
-            )
-        )
-    note = (
-        "The page's forecast over what the run then did (min / median / max), taken before and after it, since a "
-        f"shared machine varies: within {_AGREES:.0%} in {agree} of {tries} runs."
-    )
-    header = ["run", "tokens a second", "forecast / run, speed", "forecast / run, memory"]
-    return f"{note}\n\n{markdown(header, rows)}"
 
 
 def main() -> None:

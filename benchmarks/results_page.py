@@ -13,6 +13,7 @@ PAGE = Path(__file__).parent / "README.md"
 _ORDER = (
     "pretraining",
     "cost",
+    "forecast",
     "time_to_quality",
     "recipe_sweep",
     "task_scores",
