@@ -16,6 +16,7 @@ from typing import IO
 import httpx
 import psutil
 
+from bertviz_lab.jobs.worker import is_worker
 from bertviz_lab.training.runs.run_folder import read_state
 
 _START_SECONDS = 120.0
@@ -91,7 +92,7 @@ class Server:
         for folder in self.runs.iterdir():
             with contextlib.suppress(Exception):
                 state = read_state(folder)
-                if state.status == "training" and folder.name in " ".join(psutil.Process(state.pid).cmdline()):
+                if state.status == "training" and is_worker(state):
                     os.kill(state.pid, signal.SIGKILL)
                     return True
         return False

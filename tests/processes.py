@@ -6,10 +6,9 @@ import socket
 import time
 from collections.abc import Callable
 
-import psutil
-
 from bertviz_lab import PretrainConfig
 from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs.worker import is_worker
 
 
 def settings(**changes: object) -> PretrainConfig:
@@ -33,10 +32,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
 
 def end_runs(runs: Runs) -> None:
     """Kill what still trains, and what waits first: its turn would come."""
+    runs.processes.close()
     for run_id in runs.ids():
         if runs.state(run_id).status == "waiting":
             runs.stop(run_id)
     for run_id in runs.ids():
-        pid = runs.state(run_id).pid
-        if pid and psutil.pid_exists(pid) and run_id in " ".join(psutil.Process(pid).cmdline()):
-            os.kill(pid, signal.SIGKILL)
+        state = runs.state(run_id)
+        if is_worker(state):
+            os.kill(state.pid, signal.SIGKILL)

@@ -23,8 +23,9 @@ from bertviz_lab.config import RunConfig
 from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
+from bertviz_lab.jobs.processes import WorkerProcesses
 from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, groups_of, plan_starts
-from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive, start_process
+from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
 from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes
@@ -57,10 +58,7 @@ class Runs:
 
     root: Path
     most_running: int = field(default_factory=lambda: max(1, available_cores() // 2))  # runs that train at a time
-    cached: bool = True  # keep prepared texts for the next run; not those of strangers
-    memory_bytes: int = 0  # that the process of one run may take; 0 sets no limit
-    most_seconds: float = 0.0  # that the process of one run may live; 0 sets no limit
-    nice: int = 5  # so that the page stays responsive while the machine trains
+    processes: WorkerProcesses = field(default_factory=WorkerProcesses)
     _polling: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
 
@@ -227,6 +225,15 @@ class Runs:
         )
         return max(ends, default=0.0)
 
+    def warm_up(self) -> None:
+        """Start the process of the next run, which takes seconds to import what it needs, where a run would find room.
+
+        Where that fails, the run's own start says why.
+        """
+        if sum(map(self._is_running, self.ids())) < self.most_running:
+            with contextlib.suppress(OSError):
+                self.processes.warm_up()
+
     def start_queue(self) -> None:
         """Launch what there is room for, and poll until the queue is empty; a server calls this when it starts."""
         if self._launch_next():
@@ -334,7 +341,7 @@ class Runs:
         """Start the process of a run; "starting" is written first, so that there is never a process without a state."""
         (folder / STOP_FILE).unlink(missing_ok=True)
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
-        start_process(folder, self.nice, self.memory_bytes, self.most_seconds, cached=self.cached)
+        self.processes.start(folder)
 
 
 def describe_start(start: Start) -> str:

@@ -1,13 +1,11 @@
-"""The process of one run, from both sides: `python -m bertviz_lab.jobs.worker FOLDER PARENT NICE MEMORY SECONDS`.
+"""The process of one run: `python -m bertviz_lab.jobs.worker PARENT NICE MEMORY SECONDS`, its folder on standard input.
 
-It reports through FOLDER. Whether it lives can be seen from this machine, or from another that shares the disk.
+It reports through the folder. Whether it lives can be seen from this machine, or from another that shares the disk.
 """
 
 import math
 import os
 import platform
-import re
-import subprocess
 import sys
 import threading
 import time
@@ -20,41 +18,14 @@ import psutil
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.confined.worker import is_out_of_memory, limit_memory
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs.processes import WORKER
 from bertviz_lab.training import run_training, stop_on_signals
 from bertviz_lab.training.checkpoints.atomic_io import is_locked
 from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.notifier import Notifier
 from bertviz_lab.training.runs.run_folder import LOCK_FILE, RunState, read_config, read_state, record, write_state
 
-#: Variables that the run of a visitor does not inherit.
-_SECRET = re.compile("TOKEN|SECRET|PASSWORD|CREDENTIAL|KEY|AUTH", re.IGNORECASE)
 _SILENT_SECONDS = 60.0  # between two reports of a process elsewhere, whose lock may not show here
-
-
-def start_process(folder: Path, nice: int, memory_bytes: int, most_seconds: float, *, cached: bool) -> None:
-    """Start the worker of a run. Raises `OSError`.
-
-    `cached` keeps its prepared texts for the next run; the runs of strangers do not, and inherit no secrets.
-    """
-    command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
-    command += [str(nice), str(memory_bytes), str(most_seconds)]
-    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    if not cached:
-        environment = {name: value for name, value in environment.items() if not _SECRET.search(name)}
-        environment["BERTVIZ_LAB_CACHE"] = "none"
-    with (folder / "worker.log").open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            start_new_session=True,  # Ctrl-C in the server's terminal is the server's; on Windows by the flag
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
-    # Nobody asks for the exit code, but a child that is not waited for stays in the process table.
-    threading.Thread(target=process.wait, daemon=True).start()
 
 
 def is_alive(state: RunState, folder: Path) -> bool:
@@ -62,7 +33,7 @@ def is_alive(state: RunState, folder: Path) -> bool:
 
     A disk that machines share shows the lock of one to the others, or has no locks; then there are its reports alone.
     """
-    if _is_process(state.pid, folder) or ((folder / LOCK_FILE).exists() and is_locked(folder / LOCK_FILE)):
+    if is_worker(state) or ((folder / LOCK_FILE).exists() and is_locked(folder / LOCK_FILE)):
         return True
     return _is_elsewhere(state) and abs(time.time() - state.updated) < _SILENT_SECONDS  # clocks differ
 
@@ -82,11 +53,17 @@ def _is_elsewhere(state: RunState) -> bool:
     return state.host not in ("", platform.node())
 
 
-def _is_process(pid: int, folder: Path) -> bool:
-    """Return whether a process of this machine is the worker of a run; the pid alone could be another's by now."""
+def is_worker(state: RunState) -> bool:
+    """Return whether the process that reported is still there; its id alone could be a later one's by now."""
     try:
-        process = psutil.Process(pid) if pid > 0 else None
-        return bool(process and process.status() != psutil.STATUS_ZOMBIE and folder.name in " ".join(process.cmdline()))
+        process = psutil.Process(state.pid) if state.pid > 0 else None
+        # The clock may tick between the start of a process and its first report.
+        return bool(
+            process
+            and process.status() != psutil.STATUS_ZOMBIE
+            and WORKER in process.cmdline()
+            and process.create_time() < state.updated + 1
+        )
     except psutil.Error:
         return False
 
@@ -96,14 +73,12 @@ STOP_FILE = "stop-requested"
 _POLL_SECONDS = 0.2
 
 
-def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0, most_seconds: float = 0.0) -> int:
+def main(folder: Path, parent: int, memory_bytes: int = 0, most_seconds: float = 0.0) -> int:
     """Train, or resume training, until done, asked to stop (`STOP_FILE`, SIGTERM), or orphaned by the server.
 
     `memory_bytes` limits what it may take beyond the libraries; after `most_seconds` it saves a checkpoint and stops,
-    and 0 sets no limit. Returns the exit code: 0, or 2 for a text or settings
-    that cannot be used.
+    and 0 sets no limit. Returns the exit code: 0, or 2 for a text or settings that cannot be used.
     """
-    _lower_priority(nice)
     stop = stop_on_signals()
     end = time.monotonic() + (most_seconds or math.inf)
     threading.Thread(target=_watch, args=(folder, parent, stop, end), daemon=True).start()
@@ -175,6 +150,23 @@ def _lower_priority(nice: int) -> None:
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
 
 
+def _wait_for_folder() -> Path | None:
+    """Import what takes seconds, and wait for the folder of a run; None where the server ends without one."""
+    import torch._dynamo  # noqa: F401  the first optimizer of a process needs it
+
+    import bertviz_lab.training.pretraining.pretrain  # noqa: F401
+
+    name = os.fsdecode(sys.stdin.buffer.read())
+    if not name:
+        return None
+    log = os.open(Path(name) / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(log, stream.fileno())
+    return Path(name)
+
+
 if __name__ == "__main__":
-    _, folder, parent, nice, memory, seconds = sys.argv
-    sys.exit(main(Path(folder), int(parent), int(nice), int(memory), float(seconds)))
+    parent, nice, memory, seconds = sys.argv[1:]
+    _lower_priority(int(nice))
+    given = _wait_for_folder()
+    sys.exit(main(given, int(parent), int(memory), float(seconds)) if given else 0)

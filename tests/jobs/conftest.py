@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs import Runs, WorkerProcesses
 from tests.little import little_text
 from tests.processes import end_runs
 
@@ -19,6 +19,6 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Iterator[Runs]:
-    runs = Runs(tmp_path / "runs", most_running=1, nice=0)
+    runs = Runs(tmp_path / "runs", most_running=1, processes=WorkerProcesses(nice=0))
     yield runs
     end_runs(runs)

@@ -3,11 +3,13 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +20,9 @@ import pytest
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.interpret.corpora.results import read_results
-from bertviz_lab.jobs import Runs, new_run, worker
+from bertviz_lab.jobs import Runs, WorkerProcesses, new_run
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
-from bertviz_lab.jobs.worker import _explained
+from bertviz_lab.jobs.worker import _explained, is_worker
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -52,7 +54,7 @@ def test_a_stopped_run_is_reported_and_resumes_at_the_same_step(
     runs: Runs, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BERTVIZ_LAB_NOTIFY_COMMAND", f"cat > {tmp_path}/ended")
-    runs = dataclasses.replace(runs, nice=3)  # so that the page stays quick
+    runs = dataclasses.replace(runs, processes=WorkerProcesses(nice=3))  # so that the page stays quick
     run = runs.start(settings(), (text,))
     assert runs.state(run).status in ("starting", "preparing", "training")
     wait_for(lambda: runs.state(run).step > 3)
@@ -87,7 +89,7 @@ def test_a_killed_run_is_failed_and_can_be_resumed(runs: Runs, text: Path) -> No
 
 def test_a_run_with_a_damaged_state_stops_no_other(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     launched = []
-    monkeypatch.setattr("bertviz_lab.jobs.runs.start_process", lambda folder, *_, **__: launched.append(folder.name))
+    monkeypatch.setattr(WorkerProcesses, "start", lambda _, folder: launched.append(folder.name))
     damaged = runs.root / "kind-otter-0123456789abcdef"
     damaged.mkdir(parents=True)
     write_json(damaged / "config.json", settings().to_dict())
@@ -109,10 +111,7 @@ def test_two_requests_to_resume_start_one_process(runs: Runs, monkeypatch: pytes
     write_json(folder / "config.json", settings().to_dict())
     launched: list[str] = []
 
-    def start(run: Path, *_: object, **__: object) -> None:
-        launched.append(run.name)
-
-    monkeypatch.setattr("bertviz_lab.jobs.runs.start_process", start)
+    monkeypatch.setattr(WorkerProcesses, "start", lambda _, run: launched.append(run.name))
     late, written = threading.Event(), write_state
 
     def write_late(run: Path, state: RunState, durable: bool = True) -> None:
@@ -161,20 +160,61 @@ def test_a_run_of_a_shared_page_inherits_no_secrets(tmp_path: Path, monkeypatch:
 
     def popen(command: list[str], env: dict[str, str], **_: Any) -> Any:
         started.append(env)
-        return SimpleNamespace(wait=lambda: 0)
+        return SimpleNamespace(wait=lambda: 0, stdin=BytesIO())
 
-    monkeypatch.setattr("bertviz_lab.jobs.worker.subprocess.Popen", popen)
+    monkeypatch.setattr("bertviz_lab.jobs.processes.subprocess.Popen", popen)
     for name in ("HF_TOKEN", "BERTVIZ_LAB_AUTH", "BERTVIZ_LAB_LEADER_KEY", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("BERTVIZ_LAB_NOTIFY", "https://ntfy.sh/topic")
     for cached in (False, True):
-        worker.start_process(tmp_path, 5, 0, 0.0, cached=cached)
+        WorkerProcesses(cached=cached).start(tmp_path)
     shared, local = started
     assert "secret" not in shared.values()
     assert shared["BERTVIZ_LAB_CACHE"] == "none" != local["BERTVIZ_LAB_CACHE"], "nor is its text kept for the next run"
     for name in ("PATH", "BERTVIZ_LAB_NOTIFY"):  # the server's owner hears of every run
         assert shared[name] == local[name]
     assert local["HF_TOKEN"] == "secret"  # the person's own
+
+
+def test_the_process_that_waits_takes_the_next_run(runs: Runs, text: Path) -> None:
+    runs.warm_up()
+    waiting = runs.processes._waiting
+    assert waiting is not None
+    runs.warm_up()
+    assert runs.processes._waiting is waiting, "one is enough"
+    run = runs.start(settings(), (text,))
+    wait_for(lambda: runs.state(run).step > 0)
+    assert runs.state(run).pid == waiting.pid
+    runs.warm_up()
+    assert runs.processes._waiting is None, "another run would have to wait for its place anyway"
+    assert (runs.root / run / "worker.log").is_file()
+
+
+def test_a_waiting_process_that_was_killed_is_replaced(runs: Runs, text: Path) -> None:
+    runs.warm_up()
+    waiting = runs.processes._waiting
+    assert waiting is not None
+    os.kill(waiting.pid, signal.SIGKILL)
+    wait_for(lambda: not psutil.pid_exists(waiting.pid))
+    run = runs.start(settings(), (text,))
+    wait_for(lambda: runs.state(run).step > 0)
+
+
+def test_a_process_that_waits_in_vain_ends(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertviz_lab.jobs.processes._WAITING_SECONDS", 0.1)
+    runs.warm_up()
+    wait_for(lambda: runs.processes._waiting is None)
+    wait_for(lambda: not any("bertviz_lab.jobs.worker" in child.cmdline() for child in psutil.Process().children()))
+
+
+def test_a_later_process_with_the_id_of_a_dead_one_is_not_taken_for_it() -> None:
+    worker = subprocess.Popen([sys.executable, "-c", "input()", "bertviz_lab.jobs.worker"], stdin=subprocess.PIPE)
+    started = psutil.Process(worker.pid).create_time()
+    assert is_worker(RunState(pid=worker.pid, updated=started + 60))
+    assert not is_worker(RunState(pid=worker.pid, updated=started - 60))
+    assert not is_worker(RunState(pid=os.getpid(), updated=started + 60)), "this one trains nothing"
+    worker.communicate()
+    assert not is_worker(RunState(pid=worker.pid, updated=started + 60))
 
 
 @pytest.fixture
@@ -186,7 +226,7 @@ def long_text(tmp_path: Path) -> Path:
 
 
 def test_a_run_that_is_stopped_while_its_text_is_prepared_is_stopped_in_two_seconds(runs: Runs, long_text: Path):
-    run = replace(runs, cached=False).start(settings(), (long_text,))
+    run = replace(runs, processes=WorkerProcesses(cached=False)).start(settings(), (long_text,))
     wait_for(lambda: runs.state(run).status == "preparing")
     began = time.monotonic()
     runs.stop(run)
@@ -200,14 +240,14 @@ def test_a_stop_before_the_start_and_a_limit_of_time_end_a_run(runs: Runs, text:
     runs.stop(run)
     wait_for(lambda: runs.state(run).status == "stopped")
     assert runs.state(run).step < 100
-    run = replace(runs, most_seconds=3.0).start(settings(), (text,))
+    run = replace(runs, processes=WorkerProcesses(most_seconds=3.0)).start(settings(), (text,))
     wait_for(lambda: "stopped after 3 s" in runs.state(run).message)
     assert runs.state(run).status == "stopped"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is watched, not limited")
 def test_a_run_beyond_its_memory_says_so(runs: Runs, text: Path) -> None:
-    limited = replace(runs, memory_bytes=400_000_000)
+    limited = replace(runs, processes=WorkerProcesses(memory_bytes=400_000_000))
     config = settings(preset="medium")
     run_id = limited.start(config, (text,))
     wait_for(lambda: limited.state(run_id).status == "failed")

@@ -16,7 +16,7 @@ from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.confined import Workers
 from bertviz_lab.data.corpora.health_report import HealthReport
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs import Runs, WorkerProcesses
 from bertviz_lab.training.runs.run_folder import SHIPPED_LOG, read_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.operations.monitoring import Monitor
@@ -68,9 +68,11 @@ class AppState:
         self.runs = Runs(
             settings.runs_dir,
             most_running=settings.max_runs,
-            cached=not settings.shared,
-            memory_bytes=settings.limits.run_bytes,
-            most_seconds=1.25 * settings.limits.run_seconds,  # a text is read before the first step
+            processes=WorkerProcesses(
+                cached=not settings.shared,
+                memory_bytes=settings.limits.run_bytes,
+                most_seconds=1.25 * settings.limits.run_seconds,  # a text is read before the first step
+            ),
         )
         self.runs.start_queue()
         self.scheduler = VisitorScheduler(settings.limits)

@@ -43,6 +43,8 @@ _OWN_FILE = (
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """Return the fields with their defaults, the data sets on offer, and what the page allows."""
     sources, limits = forms.source_choices(TASK_SAMPLES, "My own file"), state.settings.limits
+    if limits.training:
+        state.runs.warm_up()
     defaults = suited(sources[0][0]) | {"model": state.models.default() or RANDOM}
     columns: dict[str, list[tuple[str, str]]] = {name: [("", "auto")] for name in _COLUMNS}
     return {

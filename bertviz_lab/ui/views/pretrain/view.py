@@ -33,6 +33,8 @@ _OWN_TEXT = "Separate documents by three blank lines; the more text, the better.
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """Return the fields with their defaults, the texts on offer, and what the page allows."""
     sources, limits = forms.source_choices(SAMPLES, "My own text"), state.settings.limits
+    if limits.training:
+        state.runs.warm_up()
     defaults = run_settings.filled_in("lab", sources[0][0], time_budget=_planned(state)) | {"init_from": RANDOM}
     return {
         "sources": sources,
