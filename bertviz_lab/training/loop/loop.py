@@ -144,7 +144,8 @@ def train(
     def snapshot_and_probe() -> Iterator[events.Event]:
         if path := task.snapshot(progress):
             yield events.SnapshotSaved(progress.step, path)
-        if probes.is_affordable(progress.seconds) or finished():
+        # The first step hardly changes what a model prefers, and its loss is what a person waits for.
+        if progress.step and (probes.is_affordable(progress.seconds) or finished()):
             yield from run_probes()
 
     _, stop = stopwatch.read()

@@ -220,10 +220,10 @@ def test_snapshots_are_taken_at_log_spaced_steps_and_at_the_end():
 
 
 @pytest.mark.parametrize("room", [True, False])
-def test_probes_run_at_snapshot_steps_whether_or_not_snapshots_are_kept(room):
+def test_probes_run_at_snapshot_steps_but_the_first_whether_or_not_snapshots_are_kept(room):
     task = FitALine(probing=0.0, room=room)
     events = run(task, plan(steps=23))
-    assert task.probed == [0, 1, 2, 5, 10, 20, 23]
+    assert task.probed == [1, 2, 5, 10, 20, 23]
     assert [event.step for event in events if isinstance(event, ProbesDone)] == task.probed
     for event, before in zip(events[1:], events, strict=False):
         if isinstance(event, ProbesDone) and room:
@@ -262,7 +262,7 @@ def test_probes_take_at_most_their_share_of_the_time(report_never, monkeypatch, 
     task = FitALine(probing=cost)
     events = run(task, plan(steps=2_000, eval_every=0.125))
     assert len(task.probed) * cost < 6 + 0.03 * events[-1].seconds + 2 * cost
-    assert task.probed[:2] == [0, 1]
+    assert task.probed[:2] == [1, 2]
     assert task.probed[-1] == 2_000
     assert [step for step in task.probed if not is_snapshot_step(step)], "between snapshots it is asked too"
     slow = {step for step in range(2_001) if is_snapshot_step(step)} - set(task.probed)

@@ -227,11 +227,11 @@ def test_shares_are_of_each_kind() -> None:
     assert probe_accuracy(scores) == {"agreement": 0.5, "copy": 0.5}
 
 
-def test_a_run_tells_what_its_model_can_do_at_every_snapshot(probed, tmp_path) -> None:
+def test_a_run_tells_what_its_model_can_do_at_every_snapshot_but_the_first(probed, tmp_path) -> None:
     events = finish(probed(), tmp_path / "run")
     told = [event for event in events if isinstance(event, ProbesDone)]
-    assert [event.step for event in told] == [0, 1, 2, 5, 10, 12]
-    assert [event.step for event in events if isinstance(event, SnapshotSaved)] == [event.step for event in told]
+    assert [event.step for event in told] == [1, 2, 5, 10, 12]
+    assert [event.step for event in events if isinstance(event, SnapshotSaved)] == [0, *(event.step for event in told)]
     assert {event.probes for event in told} == {"some"}
     assert all(list(event.right) == list(SOME.kinds) for event in told)
     assert all(0 <= share <= 1 for event in told for share in event.right.values())
