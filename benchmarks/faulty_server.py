@@ -16,7 +16,7 @@ from typing import IO
 import httpx
 import psutil
 
-from bertviz_lab.jobs.worker import is_worker
+from bertviz_lab.jobs.processes import is_worker
 from bertviz_lab.training.runs.run_folder import read_state
 
 _START_SECONDS = 120.0

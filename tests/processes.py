@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from bertviz_lab import PretrainConfig
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.worker import is_worker
+from bertviz_lab.jobs.processes import is_worker
 
 
 def settings(**changes: object) -> PretrainConfig:

@@ -23,9 +23,8 @@ from bertviz_lab.config import RunConfig
 from bertviz_lab.config.cores import available_cores
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
-from bertviz_lab.jobs.processes import WorkerProcesses
+from bertviz_lab.jobs.processes import STOP_FILE, WorkerProcesses, death_of, is_alive
 from bertviz_lab.jobs.scheduler import Job, Start, Visitor, fair_order, groups_of, plan_starts
-from bertviz_lab.jobs.worker import STOP_FILE, death_of, is_alive
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
 from bertviz_lab.training.runs.summary import RunNotes, read_notes, write_notes

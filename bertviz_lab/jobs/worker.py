@@ -1,6 +1,6 @@
 """The process of one run: `python -m bertviz_lab.jobs.worker PARENT NICE MEMORY SECONDS`, its folder on standard input.
 
-It reports through the folder. Whether it lives can be seen from this machine, or from another that shares the disk.
+Its imports take seconds: it can be started before there is a run for it. It reports through the folder.
 """
 
 import math
@@ -18,58 +18,12 @@ import psutil
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.confined.worker import is_out_of_memory, limit_memory
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.processes import WORKER
+from bertviz_lab.jobs.processes import STOP_FILE
 from bertviz_lab.training import run_training, stop_on_signals
-from bertviz_lab.training.checkpoints.atomic_io import is_locked
 from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.notifier import Notifier
-from bertviz_lab.training.runs.run_folder import LOCK_FILE, RunState, read_config, read_state, record, write_state
+from bertviz_lab.training.runs.run_folder import read_config, read_state, record, write_state
 
-_SILENT_SECONDS = 60.0  # between two reports of a process elsewhere, whose lock may not show here
-
-
-def is_alive(state: RunState, folder: Path) -> bool:
-    """Return whether a run's process lives: one of this machine's, with the run's lock, or that has just reported.
-
-    A disk that machines share shows the lock of one to the others, or has no locks; then there are its reports alone.
-    """
-    if is_worker(state) or ((folder / LOCK_FILE).exists() and is_locked(folder / LOCK_FILE)):
-        return True
-    return _is_elsewhere(state) and abs(time.time() - state.updated) < _SILENT_SECONDS  # clocks differ
-
-
-def death_of(state: RunState) -> str:
-    """Return what is known of a process that this machine sees as ended."""
-    if not _is_elsewhere(state):
-        return "The training process ended unexpectedly; resume to continue from the last checkpoint."
-    minutes = max(1, round((time.time() - state.updated) / 60))
-    return (
-        f"The training process, on another machine, was last heard of {minutes:,} min ago; if it has ended, resume to "
-        "continue from the last checkpoint."
-    )
-
-
-def _is_elsewhere(state: RunState) -> bool:
-    return state.host not in ("", platform.node())
-
-
-def is_worker(state: RunState) -> bool:
-    """Return whether the process that reported is still there; its id alone could be a later one's by now."""
-    try:
-        process = psutil.Process(state.pid) if state.pid > 0 else None
-        # The clock may tick between the start of a process and its first report.
-        return bool(
-            process
-            and process.status() != psutil.STATUS_ZOMBIE
-            and WORKER in process.cmdline()
-            and process.create_time() < state.updated + 1
-        )
-    except psutil.Error:
-        return False
-
-
-#: Its presence in the folder of a run asks the run to stop; unlike SIGTERM this works on Windows too.
-STOP_FILE = "stop-requested"
 _POLL_SECONDS = 0.2
 
 

@@ -22,7 +22,8 @@ from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.interpret.corpora.results import read_results
 from bertviz_lab.jobs import Runs, WorkerProcesses, new_run
 from bertviz_lab.jobs.new_run import new_run_id, short_name, with_copies
-from bertviz_lab.jobs.worker import _explained, is_worker
+from bertviz_lab.jobs.processes import is_worker
+from bertviz_lab.jobs.worker import _explained
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -210,7 +211,7 @@ def test_a_process_that_waits_in_vain_ends(runs: Runs, monkeypatch: pytest.Monke
 def test_a_later_process_with_the_id_of_a_dead_one_is_not_taken_for_it() -> None:
     worker = subprocess.Popen([sys.executable, "-c", "input()", "bertviz_lab.jobs.worker"], stdin=subprocess.PIPE)
     started = psutil.Process(worker.pid).create_time()
-    assert is_worker(RunState(pid=worker.pid, updated=started + 60))
+    wait_for(lambda: is_worker(RunState(pid=worker.pid, updated=started + 60)))
     assert not is_worker(RunState(pid=worker.pid, updated=started - 60))
     assert not is_worker(RunState(pid=os.getpid(), updated=started + 60)), "this one trains nothing"
     worker.communicate()
