@@ -97,6 +97,11 @@ class AppState:
             self.models.open()
         importlib.import_module("bertviz_lab.interpret")
 
+    def expect_run(self) -> None:
+        """Start the process of the next run, where runs may be started: a visitor reads what one would be made of."""
+        if self.settings.limits.training:
+            self.runs.warm_up()
+
     # ---- attention that was computed, for further layers, and queries and keys
 
     def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:

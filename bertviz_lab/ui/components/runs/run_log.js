@@ -100,7 +100,8 @@ export function followRun(run, told, isCurrent, { server, events, pause, ...opti
     if (start && rows.some(({ event }) => event === 'ProbesDone')) events.probes_done?.({ run_id: run.id });
     // Rows that were written after the last word are still fetched before the loop ends.
     if (!ACTIVE.includes(run.status) && !rows.length) return null;
-    return rows.length >= 500 ? 0 : pause;
+    if (rows.length >= 500) return 0;
+    return run.log.last || run.status === 'waiting' ? pause : pause / 4; // the first loss is waited for
   }, isCurrent, options);
 }
 

@@ -43,8 +43,6 @@ _OWN_FILE = (
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """Return the fields with their defaults, the data sets on offer, and what the page allows."""
     sources, limits = forms.source_choices(TASK_SAMPLES, "My own file"), state.settings.limits
-    if limits.training:
-        state.runs.warm_up()
     defaults = suited(sources[0][0]) | {"model": state.models.default() or RANDOM}
     columns: dict[str, list[tuple[str, str]]] = {name: [("", "auto")] for name in _COLUMNS}
     return {
@@ -80,6 +78,7 @@ def check(state: AppState, source: Word, files: Uploads, scored: Uploads, values
         if rows is None:
             raise
         return {"preview": rows, "facts": facts_payload([], note=str(error), tone="error")}
+    state.expect_run()
     info, report = examined.file, examined.report
     columns = [["", "auto"], *([column, column] for column in info.columns)]
     return {

@@ -70,12 +70,13 @@ export async function mount(panel) {
     forecast.show(null);
     const payload = await ask('check');
     if (payload) health.show(payload);
-    if (payload && !health.payload.message) await estimate();
+    if (payload && !health.payload.message) estimate(); // nothing waits for it
   }
 
   async function estimate() {
+    forecast.say('Measuring how fast this machine trains …');
     const payload = await ask('forecast');
-    if (payload) forecast.show(payload);
+    if (payload && !health.payload.message) forecast.show(payload); // it may be another text by now
   }
 
   followStarts(panel, fields.get('init_from'));

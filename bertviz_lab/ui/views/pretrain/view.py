@@ -33,8 +33,6 @@ _OWN_TEXT = "Separate documents by three blank lines; the more text, the better.
 def form(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """Return the fields with their defaults, the texts on offer, and what the page allows."""
     sources, limits = forms.source_choices(SAMPLES, "My own text"), state.settings.limits
-    if limits.training:
-        state.runs.warm_up()
     defaults = run_settings.filled_in("lab", sources[0][0], time_budget=_planned(state)) | {"init_from": RANDOM}
     return {
         "sources": sources,
@@ -96,6 +94,7 @@ def forecast(state: AppState, source: Word, files: Uploads, values: Values) -> P
     start = run_settings.start_of(state, str(values.get("init_from") or ""))
     teacher = start.config if start and config.teacher else None
     estimate = state.forecaster.forecast(config, run_settings.model_of(config, start, report.vocab_size), teacher)
+    state.expect_run()
     speed, gigabyte = estimate.tokens_per_second, 2**30
     if config.steps is None:
         tokens = speed * parse_duration(config.time_budget)
