@@ -3,6 +3,7 @@
 Its imports take seconds: it can be started before there is a run for it. It reports through the folder.
 """
 
+import importlib
 import math
 import os
 import platform
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +27,8 @@ from bertviz_lab.training.runs.notifier import Notifier
 from bertviz_lab.training.runs.run_folder import read_config, read_state, record, write_state
 
 _POLL_SECONDS = 0.2
+#: What takes seconds to import: all that training needs, and what PyTorch imports with the first optimizer.
+_PRELOADED = ("bertviz_lab.training.pretraining.pretrain", "torch._dynamo")
 
 
 def main(folder: Path, parent: int, memory_bytes: int = 0, most_seconds: float = 0.0) -> int:
@@ -36,7 +40,6 @@ def main(folder: Path, parent: int, memory_bytes: int = 0, most_seconds: float =
     stop = stop_on_signals()
     end = time.monotonic() + (most_seconds or math.inf)
     threading.Thread(target=_watch, args=(folder, parent, stop, end), daemon=True).start()
-    write_state(folder, replace(read_state(folder), pid=os.getpid(), host=platform.node()))
     if memory_bytes:
         _limit_memory(folder, memory_bytes)
     resume = (folder / "events.jsonl").is_file()
@@ -56,7 +59,7 @@ def main(folder: Path, parent: int, memory_bytes: int = 0, most_seconds: float =
 
 def _limit_memory(folder: Path, most: int) -> None:
     """Limit it by the kernel, but not with CUDA, which reserves terabytes of addresses, nor on macOS and Windows."""
-    import torch  # first: a limit holds for what comes after
+    import torch
 
     if sys.platform == "linux" and not torch.cuda.is_available():
         limit_memory(most)
@@ -104,23 +107,25 @@ def _lower_priority(nice: int) -> None:
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
 
 
-def _wait_for_folder() -> Path | None:
-    """Import what takes seconds, and wait for the folder of a run; None where the server ends without one."""
-    import torch._dynamo  # noqa: F401  the first optimizer of a process needs it
-
-    import bertviz_lab.training.pretraining.pretrain  # noqa: F401
-
+def _take_run() -> Path | None:
+    """Wait for the folder of a run, and report to it from then on; None where the server ends without one."""
     name = os.fsdecode(sys.stdin.buffer.read())
     if not name:
         return None
-    log = os.open(Path(name) / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    folder = Path(name)
+    log = os.open(folder / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(log, stream.fileno())
-    return Path(name)
+    write_state(folder, replace(read_state(folder), pid=os.getpid(), host=platform.node()))
+    return folder
 
 
 if __name__ == "__main__":
     parent, nice, memory, seconds = sys.argv[1:]
     _lower_priority(int(nice))
-    given = _wait_for_folder()
+    with ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(_take_run)
+        for module in _PRELOADED:
+            importlib.import_module(module)
+    given = taken.result()
     sys.exit(main(given, int(parent), int(memory), float(seconds)) if given else 0)
