@@ -1,11 +1,13 @@
 """Nothing jumps while a workspace opens and its first answers come."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.forecast import Forecaster
 from tests.browser import at_rest
 from tests.ui.pages import MEASURED, Served, serve
 
@@ -45,3 +47,16 @@ def test_nothing_jumps_while_a_workspace_opens(page: Page, served: Served, space
     at_rest(page)
     shifts = page.evaluate("() => window.shifts")
     assert sum(value for value, _ in shifts) < MOST, sorted(shifts, key=lambda shift: -shift[0])[:6]
+
+
+def test_a_run_can_be_started_while_its_speed_is_measured(
+    page: Page, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = threading.Event()
+    monkeypatch.setattr(Forecaster, "_speed", lambda *_: 1000.0 if measured.wait(60) else 0.0)
+    page.goto(f"{served[0]}?space=train")
+    expect(page.locator("#text-health .verdict")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_visible()
+    expect(page.locator("#forecast")).to_have_text("Measuring how fast this machine trains …")
+    measured.set()
+    expect(page.locator("#forecast .fact").nth(1)).to_contain_text("about 1,000 tokens a second")

@@ -204,8 +204,10 @@ def test_a_waiting_process_that_was_killed_is_replaced(runs: Runs, text: Path) -
 def test_a_process_that_waits_in_vain_ends(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertviz_lab.jobs.processes._WAITING_SECONDS", 0.1)
     runs.warm_up()
-    wait_for(lambda: runs.processes._waiting is None)
-    wait_for(lambda: not any("bertviz_lab.jobs.worker" in child.cmdline() for child in psutil.Process().children()))
+    waiting = runs.processes._waiting
+    assert waiting is not None
+    assert waiting.wait(60) == 0
+    assert runs.processes._waiting is None
 
 
 def test_a_later_process_with_the_id_of_a_dead_one_is_not_taken_for_it() -> None:

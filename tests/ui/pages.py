@@ -14,6 +14,7 @@ import pytest
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.confined.channel import Template
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import WorkerProcesses
 from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.server.assets import PageEngine
 from bertviz_lab.ui.server.visitors import COOKIE, Visitor, owner_of
@@ -141,3 +142,9 @@ def measured_once() -> Iterator[None]:
         patch.setattr(AppState, "remembered", remembered_by_all)
         patch.setattr("bertviz_lab.confined.run.Template", template_of_all)
         yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process waits for a run that hardly a test starts: it imports for seconds of a core."""
+    monkeypatch.setattr(WorkerProcesses, "warm_up", lambda _: None)

@@ -10,6 +10,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.config.options import options_of
 from bertviz_lab.config.pretrain import RECIPE_TITLES
 from bertviz_lab.data.samples import SAMPLES
+from bertviz_lab.jobs import WorkerProcesses
 from bertviz_lab.training.loop import clock
 from bertviz_lab.ui.forms import OWN, Source
 from bertviz_lab.ui.server.uploads import UploadedFile
@@ -17,9 +18,11 @@ from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.forecast import Forecaster
 from bertviz_lab.ui.state.models import RANDOM
+from bertviz_lab.ui.views.finetune import view as finetune_view
 from bertviz_lab.ui.views.pretrain import run_settings
 from bertviz_lab.ui.views.pretrain.view import advise, forecast, form
 from tests.little import little_folder, little_text
+from tests.ui.finetuned import write_reviews
 from tests.ui.pages import little_settings
 from tests.ui.state.test_models import RUN, make_run
 
@@ -260,6 +263,23 @@ def test_a_causal_phase_is_reckoned_slower_and_one_of_few_layers_faster(
         options = {"causal_share": 0.5, "mask_probability": masked}
         assert speed(**options) == pytest.approx(1000 * (0.5 + 0.5 / cost), rel=1e-3)
         assert speed(**options, steps="10") == pytest.approx(1000 / (0.5 + 0.5 * cost), rel=1e-3)
+
+
+@pytest.mark.parametrize(("allowed", "expected"), [(3, 2), (0, 0)])
+def test_the_next_run_is_expected_where_its_form_is_filled_in_and_runs_are_allowed(
+    session: AppState, little: Source, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, allowed: int, expected: int
+) -> None:
+    expecting: list[WorkerProcesses] = []
+    monkeypatch.setattr(WorkerProcesses, "warm_up", lambda processes: expecting.append(processes))
+    monkeypatch.setattr(Forecaster, "_speed", lambda *_: 1000.0)
+    settings = dataclasses.replace(
+        session.settings, limits=Limits.of(shared=True, given={"runs_per_visitor": str(allowed)})
+    )
+    page = AppState(settings)
+    forecast(page, OWN, [UploadedFile(little.files[0], "little.txt", 1)], {"init_from": "little", "seq_len": 32})
+    reviews = write_reviews(tmp_path / "reviews.csv")
+    finetune_view.check(page, OWN, [UploadedFile(reviews, "reviews.csv", 1)], [], {"model": "little", "max_length": 64})
+    assert len(expecting) == expected
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
