@@ -114,8 +114,8 @@ def _take_run() -> Path | None:
         return None
     folder = Path(name)
     log = os.open(folder / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    for stream in (sys.stdout, sys.stderr):
-        os.dup2(log, stream.fileno())
+    for standard in (1, 2):  # output and errors
+        os.dup2(log, standard)
     write_state(folder, replace(read_state(folder), pid=os.getpid(), host=platform.node()))
     return folder
 
