@@ -32,7 +32,6 @@ def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
 
 def end_runs(runs: Runs) -> None:
     """Kill what still trains, and what waits first: its turn would come."""
-    runs.processes.close()
     for run_id in runs.ids():
         if runs.state(run_id).status == "waiting":
             runs.stop(run_id)

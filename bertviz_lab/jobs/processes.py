@@ -59,13 +59,9 @@ class WorkerProcesses:
                 return
         _hand_over(folder, self._new())
 
-    def close(self) -> None:
-        """End the process that waits, if one does."""
-        self._dismiss(self._waiting)
-
-    def _dismiss(self, process: "subprocess.Popen[bytes] | None") -> None:
+    def _dismiss(self, process: "subprocess.Popen[bytes]") -> None:
         with self._lock, contextlib.suppress(OSError):  # it has ended
-            if process and self._waiting is process:
+            if self._waiting is process:
                 self._waiting = None
                 _hand_over(None, process)
 

@@ -229,7 +229,7 @@ class Runs:
 
         Where that fails, the run's own start says why.
         """
-        if sum(map(self._is_running, self.ids())) < self.most_running:
+        if self._places_left():
             with contextlib.suppress(OSError):
                 self.processes.warm_up()
 
@@ -252,8 +252,7 @@ class Runs:
             return 0
         with self._exclusive():
             queue = self._queue()
-            running = sum(self._is_running(run_id) for run_id in self.ids()) if queue else 0
-            room = max(0, self.most_running - running)
+            room = self._places_left() if queue else 0
             for run_id in queue[:room]:
                 self._launch(self.folder(run_id))
                 self._known.planned = -1.0
@@ -305,6 +304,10 @@ class Runs:
             return max(0.0, state.eta_seconds - max(0.0, time.time() - state.updated))
         budget = self._budget(run_id)
         return None if budget is None else max(0.0, budget - state.seconds)
+
+    def _places_left(self) -> int:
+        """Return how many more runs may train at a time."""
+        return max(0, self.most_running - sum(map(self._is_running, self.ids())))
 
     def _is_running(self, run_id: str) -> bool:
         try:

@@ -63,8 +63,7 @@ def most_useful_pieces(tokenizer: Tokenizer, texts: Iterable[str], most: int) ->
     while fresh := list(islice(found, most - len(chosen))):
         chosen = _counted(tokenizer, chosen + fresh, counts)
         if tokenizer.algorithm == "wordpiece":
-            # It takes the longest piece that fits, so one may take all places of another. (BPE makes longer ones of
-            # those.)
+            # The longest piece that fits is taken: one may leave another no place. (BPE makes longer ones of those.)
             chosen = [piece for piece in chosen if piece.count]
     if not chosen:
         raise InputError("No word of the text that is split into pieces is frequent enough to add to the vocabulary.")
