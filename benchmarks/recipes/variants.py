@@ -134,6 +134,11 @@ VARIANTS = (
         "together",
         _TOGETHER | {"causal_share": 0.0, "word_vectors": True},
     ),
+    Variant(
+        "30% masked, few layers for 80%, unigram bias, word vectors (the lab since 2026-11-30)",
+        "together",
+        _TOGETHER | {"causal_share": 0.0, "shallow_share": 0.8, "word_vectors": True},
+    ),
     Variant("word embeddings begin as word vectors of the text", "embeddings", {"word_vectors": True}),
     Variant("half of all batches causal (GPT-BERT)", "causal throughout", {"causal_share": 0.0}, causal_throughout=0.5),
     Variant(
