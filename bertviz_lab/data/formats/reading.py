@@ -145,8 +145,10 @@ def _shown(example: Example, labelled: bool) -> dict[str, Any]:
     if labelled:
         if isinstance(example, LabelledWords):
             shown = {"words": example.words, "labels": example.labels}
+        elif isinstance(example, RelatedTexts):
+            shown |= {"negatives": example.negatives or None, "label": example.score}
         else:
-            shown["label"] = example.score if isinstance(example, RelatedTexts) else example.label
+            shown["label"] = example.label
     return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items() if v is not None}
 
 

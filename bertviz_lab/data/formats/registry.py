@@ -52,6 +52,10 @@ _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = (".json", *_JSON_LINES)
 _TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 _CONLLU_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}\s*$")
+#: Formats that no reader has: how such a file begins, or its ending, and what to do with it.
+_NOT_READ = {"#FORMAT=WebAnno": "is in WebAnno's own format; export it as CoNLL 2003"} | dict.fromkeys(
+    ("<?xml", ".xml"), "is XML, which may hold examples anywhere; give them as a table (.csv, .tsv) or as JSON lines"
+)
 _ROLES = {
     "submission": {"submission", "submissions", "submit", "solution"},
     "unlabeled": {"unlabeled", "unlabelled", "unsup", "unsupervised"},
@@ -218,9 +222,10 @@ def recognize(file_name: str, lines: Sequence[str], options: ReadOptions) -> Rea
     """Return the reader that is surest of a file with these first lines; `InputError` for none, or two alike."""
     if not any(line.strip() for line in lines):
         raise InputError(f"{quoted(file_name)} holds only blank lines; choose a file with labeled examples.")
-    if lines[0].startswith("#FORMAT=WebAnno"):
-        raise InputError(f"{quoted(file_name)} is in WebAnno's own format; export it as CoNLL 2003.")
     ending = suffix_of(file_name)
+    for begins, is_not_read in _NOT_READ.items():
+        if lines[0].startswith(begins) or begins == ending:
+            raise InputError(f"{quoted(file_name)} {is_not_read}.")
     claims = [(reader.claim(ending, list(lines), options), reader) for reader in READERS]
     most = max(claim for claim, _ in claims)
     surest = [reader for claim, reader in claims if claim == most]

@@ -134,7 +134,9 @@ def _leave_out_titles(table: RawTable, report: DropReport) -> None:
         table.leave_out(range(titles), report, "title<s> above the header <was|were> left out")
     cells = [[cell.strip() for cell in row] for row in table.rows[:3]]
     under = next((n for n in (1, 2) if any(cells[n]) and all(map(_BELOW_HEADER.fullmatch, cells[n]))), 0)
-    table.leave_out(range(1, under + 1), report, "row<s> below the header <was|were> left out")
+    if under:  # drawn for the eye, as in Markdown, with cells that are filled up with blanks
+        table.leave_out(range(1, under + 1), report, "row<s> below the header <was|were> left out")
+        table.rows = [[cell.strip() for cell in row] for row in table.rows]
     last, place = table.rows[-1], table.numbers[-1]
     is_apart = place > table.numbers[-2] + 1 and " " in last[0] and not any(map(str.strip, last[1:]))
     totals = sum(1 for _ in takewhile(_is_total, reversed(table.rows)))

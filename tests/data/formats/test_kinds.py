@@ -264,7 +264,7 @@ AROUND = {
 @pytest.mark.parametrize("around", AROUND)
 def test_what_stands_around_the_cells_of_a_table_is_no_part_of_them(around, tmp_path):
     data = read_task(written(tmp_path, "a.csv" if around[0].isalpha() else "a.txt", AROUND[around]))
-    assert [(e.text_a.strip(), None, e.label) for e in data.examples] == PLAIN
+    assert rows_of(data) == PLAIN
 
 
 def test_a_tab_between_unusual_delimiters_is_text(tmp_path):

@@ -100,6 +100,7 @@ def test_two_columns_of_texts_are_pairs(tmp_path, header) -> None:
 def test_a_third_text_is_a_negative(tmp_path, header) -> None:
     data = read(tmp_path, "a.csv", header + "".join(",".join(row) + "\n" for row in ROWS))
     assert texts_of(data) == ROWS
+    assert [list(shown.values()) for shown in Reading.of(data).first[:1]] == [[*ROWS[0][:2], [ROWS[0][2]]]]
 
 
 def test_negatives_are_cut_to_the_fewest_of_any_row_which_is_named(tmp_path) -> None:

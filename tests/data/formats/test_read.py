@@ -173,6 +173,12 @@ def test_markup_and_the_format_of_one_program_are_refused_with_what_to_do(tmp_pa
     words = "#FORMAT=WebAnno TSV 3.3\n\n#Text=Ada left.\n1-1\t0-3\tAda\tPER\t\n1-2\t4-8\tleft\t_\t\n"
     with pytest.raises(InputError, match="export it as CoNLL 2003"):
         read_task(written(tmp_path, "a.tsv", words))
+    records = (
+        "<reviews>" + "".join(f"<r><text>nice {n}</text><label>good</label></r>\n" for n in range(20)) + "</reviews>"
+    )
+    for name, head in (("a.xml", ""), ("a.txt", '<?xml version="1.0"?>\n'), ("b.txt", '\ufeff<?xml version="1.0"?>\n')):
+        with pytest.raises(InputError, match=f'"{name}" is XML.*give them as a table'):
+            read_task(written(tmp_path, name, head + records))
 
 
 def test_a_zip_is_read_and_its_files_without_task_data_are_noted(tmp_path):
