@@ -144,6 +144,9 @@ def test_json_lines_are_documents_and_hard_wrapped_text_in_them_is_joined(tmp_pa
     assert record.sentences == row.sentences == 3 * once
 
 
+WORDS = " ".join(["word"] * 30)
+
+
 @pytest.mark.parametrize(
     ("value", "texts"),
     [
@@ -153,6 +156,9 @@ def test_json_lines_are_documents_and_hard_wrapped_text_in_them_is_joined(tmp_pa
         ({"a1": {"text": "One.", "by": "Ann"}, "a2": {"text": "Two."}}, ["One.", "Two."]),
         ({"data": {"a1": {"text": "One.", "by": "Ann"}, "a2": {"text": "Two."}}}, ["One. Two."]),
         ({"text": "Just one. Record."}, ["Just one. Record."]),
+        ({"title": "One thing", "author": "Ann", "tale": f"{WORDS}."}, [f"{WORDS}."]),
+        ({"One": f"{WORDS}.", "Two": f"{WORDS}!", "Three": WORDS}, [f"{WORDS}.", f"{WORDS}!", WORDS]),
+        ({f"doc{n}": f"The text {n}." for n in range(21)}, [f"The text {n}." for n in range(21)]),
         ([{"text": ["One.", "Two."]}], ["One. Two."]),
     ],
 )

@@ -13,6 +13,7 @@ from bertviz_lab.data.corpora.formats.text import (
     Paragraphs,
     cell_documents,
     has_ids,
+    has_texts,
     known_name,
     text_field_in,
     texts_by_field,
@@ -94,7 +95,7 @@ def json_values(stream: TextIO, name: str, *, unpack: bool = True) -> Iterator[A
             if lists and known_name(list(value)) is None:
                 yield from max(lists, key=len)
                 continue
-            if has_ids(value):
+            if has_ids(value) or has_texts(value):
                 yield from value.values()
                 continue
         yield value

@@ -17,6 +17,8 @@ TEXT_NAMES = (
     "context", "review", "review text", "review_text", "reviewtext", "message", "comment", "tweet", "post", "story",
     "description", "abstract", "summary",
 )  # fmt: skip
+_MOST_FIELDS = 20  # that a record may have all of texts; an object with more holds a text under each name
+_LONG = 20  # words of a text that can hardly be a title or a name
 
 
 def column_title(name: str) -> str:
@@ -51,6 +53,14 @@ def texts_by_field(record: Any) -> Iterator[tuple[str, str]]:
 def has_ids(value: dict[str, Any]) -> bool:
     """Return whether an object holds records under their ids: objects whose names all have a digit."""
     return len(value) > 1 and all(isinstance(part, dict) and re.search(r"\d", name) for name, part in value.items())
+
+
+def has_texts(value: dict[str, Any]) -> bool:
+    """Return whether an object holds a text under each title: more than a record has fields, or long ones only."""
+    are_texts = (
+        len(value) > 2 and all(isinstance(text, str) for text in value.values()) and known_name([*value]) is None
+    )
+    return are_texts and (len(value) > _MOST_FIELDS or all(count_words(text) >= _LONG for text in value.values()))
 
 
 def texts_of(record: Any, field: str) -> list[str]:
