@@ -27,7 +27,7 @@ from huggingface_hub import save_torch_state_dict, split_torch_state_dict_into_s
 from benchmarks.machine import markdown
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
-from benchmarks.training_data.made_data import MADE
+from benchmarks.training_data.made_data import MADE, missing_data
 from bertviz_lab.config import SHIPPED, FinetuneConfig, PretrainConfig
 from bertviz_lab.data.examples import read_examples
 from bertviz_lab.data.probes import probes_for
@@ -290,6 +290,9 @@ def main() -> None:
     recipe = json.loads((source / "recipe.json").read_text(encoding="utf-8"))
     name = source.name
     out = options.out or Path("runs") / f"reproduce-{name}"
+    scored_on = [word for about in recipe["scores"] for word in about["data"]]
+    if lines := missing_data(sum([*recipe.get("earlier", []), recipe["command"]], scored_on)):
+        sys.exit("\n- ".join([f"{name} needs published data that {data_folder()} ($BERTVIZ_LAB_DATA) lacks:", *lines]))
     train(recipe, out / "run", more)
     scores = pack(name, recipe, out / "run", out / name)
     shipped = score(load_checkpoint(source), recipe) if (source / "config.json").is_file() else {}

@@ -28,9 +28,11 @@ SOURCES = (
     "squad_train_subset/train.json",
 )
 OF_WIKIPEDIA = (SOURCES[0], SOURCES[-1])
-#: The first ten articles of SQuAD 2.0's training set, but "The Legend of Zelda: Twilight Princess" and
-#: "Spectre (2015 film)", whose 836 questions, 348 of them without an answer, are left for trying a recipe.
-MORE_SOURCES = ("squad2_train_part/train.json",)
+#: SQuAD 2.0's training set, of which only the first articles are read. Two of them are left out for trying a recipe:
+#: 836 questions, 348 of them without an answer.
+SQUAD2_TRAIN = "squad2_train/train-v2.0.json"
+_FIRST_ARTICLES = 10
+_LEFT_OUT = ("The_Legend_of_Zelda:_Twilight_Princess", "Spectre_(2015_film)")
 _EVERY = 3  # one question in three is asked of another passage, and one in three is changed
 _AROUND = 70  # words of a short passage
 
@@ -58,6 +60,11 @@ _MEASURED = "how "  # before a word that asks how much: its opposite asks the sa
 def write_questions(path: Path, sources: Sequence[str] = SOURCES) -> None:
     """Write those of some sources in the format of SQuAD 2.0."""
     write_articles(path, [article for source in sources for article in with_unanswerable(_paragraphs(source), source)])
+
+
+def write_left_out_questions(path: Path) -> None:
+    """Write the questions of two articles that no stage trains on, in the format of SQuAD 2.0."""
+    write_articles(path, _squad2_train(left_out=True))
 
 
 def write_articles(path: Path, articles: Sequence[dict[str, Any]]) -> None:
@@ -176,9 +183,21 @@ class PassageIndex:
 def _paragraphs(source: str) -> list[dict[str, Any]]:
     """The passages of a source that are not among those that are scored on later."""
     tested = {normal(text) for text in tested_passages()}
-    body = json.loads((data_folder() / source).read_text(encoding="utf-8"))
-    paragraphs = [paragraph for article in body["data"] for paragraph in article["paragraphs"]]
+    articles = _squad2_train(left_out=False) if source == SQUAD2_TRAIN else _articles(source)
+    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
     return [paragraph for paragraph in paragraphs if normal(paragraph["context"]) not in tested]
+
+
+def _articles(source: str) -> list[dict[str, Any]]:
+    articles: list[dict[str, Any]] = json.loads((data_folder() / source).read_text(encoding="utf-8"))["data"]
+    return articles
+
+
+def _squad2_train(*, left_out: bool) -> list[dict[str, Any]]:
+    """Return those of the first articles that are left out, or the others."""
+    return [
+        article for article in _articles(SQUAD2_TRAIN)[:_FIRST_ARTICLES] if (article["title"] in _LEFT_OUT) == left_out
+    ]
 
 
 def tested_passages() -> Iterator[str]:
@@ -192,6 +211,5 @@ def tested_questions() -> Iterator[str]:
 
 
 def _tested() -> Iterator[dict[str, Any]]:
-    for file in ("squad2_half_dev/dev-v2.0.json", "squad2_train_part/left_out.json"):
-        body = json.loads((data_folder() / file).read_text(encoding="utf-8"))
-        yield from (paragraph for article in body["data"] for paragraph in article["paragraphs"])
+    for article in _articles("squad2_half_dev/dev-v2.0.json") + _squad2_train(left_out=True):
+        yield from article["paragraphs"]

@@ -5,6 +5,7 @@ import lzma
 import math
 import random
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,23 @@ import torch
 
 from benchmarks import reproduce
 from benchmarks.reproduce import averaged, pack, score, train, with_thresholds
-from benchmarks.training_data import film_reviews, held_out_sentences, sentence_questions, squad_questions
+from benchmarks.training_data import (
+    film_reviews,
+    held_out_sentences,
+    made_data,
+    sentence_questions,
+    squad_questions,
+)
 from benchmarks.training_data.town_questions import lines_of, write_questions
-from benchmarks.training_data.unanswerable_questions import changed_question
+from benchmarks.training_data.unanswerable_questions import (
+    SQUAD2_TRAIN,
+    changed_question,
+    write_articles,
+    write_left_out_questions,
+)
+from benchmarks.training_data.unanswerable_questions import write_questions as write_asked
 from bertviz_lab import load_checkpoint
-from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config import SHIPPED, FinetuneConfig
 from bertviz_lab.data.examples import Answer, write_examples
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
@@ -139,6 +152,44 @@ def test_the_files_that_ship_are_what_the_program_writes() -> None:
     assert held == lines_of(write_questions(count=100, held_out=True))
     with pytest.raises(InputError, match='has no part "held-out"'):
         sample_path("topics:held-out")
+
+
+def test_published_data_that_is_missing_is_named_with_its_source(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path))
+    published = tomllib.loads(Path(made_data.__file__).with_name("published.toml").read_text(encoding="utf-8"))
+    recipes = {path.parent.name: path.read_text(encoding="utf-8") for path in SHIPPED.glob("*/recipe.json")}
+    needed = {path for made in made_data.MADE for path in made.needs}
+    needed |= {path for recipe in recipes.values() for path in re.findall(r'\{data\}/([^"]+)', recipe)}
+    assert {path.split("/")[0] for path in needed} == set(published)
+    assert all(made.word in "".join(recipes.values()) for made in made_data.MADE)
+    monkeypatch.setattr("sys.argv", ["reproduce", "entities-mini"])
+    with pytest.raises(
+        SystemExit, match=r"lacks:\n- wiki_en/train.txt: .*, https://.*\n- .*\n- wnut17/wnut17train.conll"
+    ):
+        reproduce.main()
+    for path in ("wiki_en/train.txt", "ag_news/alps_dev.tsv"):
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).touch()
+    with pytest.raises(SystemExit, match=r"lacks:\n- wnut17/wnut17train.conll: WNUT 2017 .*, https://[^\n]*$"):
+        reproduce.main()
+
+
+def test_of_the_first_articles_of_squad_two_are_left_out(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("BERTVIZ_LAB_DATA", str(tmp_path))
+    titles = [f"Article {n}" for n in range(9)] + ["Spectre_(2015_film)", "Article 10"]
+    for folder, name, some in (("squad2_train", "train", titles), ("squad2_half_dev", "dev", ["Article 5"])):
+        (tmp_path / folder).mkdir()
+        write_articles(tmp_path / folder / f"{name}-v2.0.json", [_article(title) for title in some])
+    trained, left_out = tmp_path / "trained.json", tmp_path / "left_out.json"
+    write_asked(trained, [SQUAD2_TRAIN])
+    write_left_out_questions(left_out)
+    found = [{a["paragraphs"][0]["context"] for a in json.loads(f.read_text())["data"]} for f in (trained, left_out)]
+    assert found == [{f"About {title}." for title in titles[:9] if title != "Article 5"}, {f"About {titles[9]}."}]
+
+
+def _article(title: str) -> dict[str, Any]:
+    question = {"id": title, "question": "What?", "answers": [{"text": "About", "answer_start": 0}]}
+    return {"title": title, "paragraphs": [{"context": f"About {title}.", "qas": [question]}]}
 
 
 @pytest.fixture
