@@ -35,7 +35,7 @@ from bertviz_lab.interpret import probe
 from bertviz_lab.model.weights import read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
-from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
+from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, read_lengths, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, task_with
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
@@ -233,9 +233,7 @@ def keep_snapshots(parts: Sequence[Path], starts: Sequence[int], folder: Path, r
     if chosen:
         (folder / "snapshots").mkdir()
         lengths = {
-            start + int(step): length
-            for part, start in stages
-            for step, length in json.loads((part / "snapshots" / LENGTHS).read_text(encoding="utf-8")).items()
+            start + step: length for part, start in stages for step, length in read_lengths(part / "snapshots").items()
         }
         (folder / "snapshots" / LENGTHS).write_text(json.dumps(lengths), encoding="utf-8")
     for step, path in chosen:

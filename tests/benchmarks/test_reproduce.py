@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from benchmarks import reproduce
-from benchmarks.reproduce import averaged, pack, score, train, with_thresholds
+from benchmarks.reproduce import averaged, keep_snapshots, pack, score, train, with_thresholds
 from benchmarks.training_data import (
     film_reviews,
     held_out_sentences,
@@ -37,6 +37,7 @@ from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
+from bertviz_lab.training.checkpoints.snapshots import list_snapshots, read_lengths
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
@@ -84,6 +85,13 @@ def test_some_snapshots_ship_with_it_and_each_is_whole(packed: tuple[Path, dict[
     for step in past.steps():
         shipped, original = (one.open(step).model.state_dict() for one in (past, whole))
         assert all(torch.equal(tensor, original[name]) for name, tensor in shipped.items())
+
+
+def test_snapshots_ship_of_the_stages_that_have_some(packed: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    run, later = packed[0].parent / "run", tmp_path / "later"
+    keep_snapshots([run, later], [0, 30], tmp_path, RECIPE)
+    assert [step for step, _ in list_snapshots(tmp_path / "snapshots")] == RECIPE["snapshots"]
+    assert read_lengths(tmp_path / "snapshots") == read_lengths(run / "snapshots")
 
 
 def test_the_card_has_the_scores_of_the_weights_that_ship(packed: tuple[Path, dict[str, Any]]) -> None:

@@ -52,7 +52,7 @@ class SnapshotWriter:
             body = {"architectures": [config.family.class_name(type(model).__name__)], **config.to_dict()}
             if read_object(self.folder / SHAPE) != body:
                 write_json(self.folder / SHAPE, body)
-        earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
+        earlier = {at: length for at, length in read_lengths(self.folder).items() if at < step}
         if trained_length is not None and (not earlier or earlier[max(earlier)] != trained_length):
             write_json(self.folder / LENGTHS, earlier | {step: trained_length})
         clean_up(self.folder, "step-*")
@@ -74,11 +74,12 @@ def _in_16_bits(tensor: Tensor) -> Tensor:
 
 def trained_length_at(folder: Path, step: int) -> int | None:
     """Return tokens of the longest inputs that the model of a snapshot was trained on; None where nothing says so."""
-    earlier = {at: length for at, length in _read_lengths(folder).items() if at <= step}
+    earlier = {at: length for at, length in read_lengths(folder).items() if at <= step}
     return earlier[max(earlier)] if earlier else None
 
 
-def _read_lengths(folder: Path) -> dict[int, int]:
+def read_lengths(folder: Path) -> dict[int, int]:
+    """Return from which step on the models in a folder of snapshots were trained on inputs of how many tokens."""
     try:
         return {int(step): int(length) for step, length in read_object(folder / LENGTHS).items()}
     except (ValueError, TypeError):
