@@ -23,6 +23,7 @@ IN_ORDER, SWAPPED = 0, 1  # the labels of "sop"
 _SHARD = 4_096  # documents planned at once: bounds the memory, and the wait for the first batch
 
 Examples = NDArray[np.int64]  # (examples, 5)
+_Row = tuple[int, int, int, int, int]  # of such a table
 
 
 def plan_epoch(
@@ -43,17 +44,20 @@ def plan_epoch(
     draw from.
     """
     order = rng.permutation(len(documents))
+    longest = seq_len - 3 if pairs else seq_len - 2  # the room besides [CLS] and each [SEP]
     for start in range(0, len(order), _SHARD):
-        rows: list[tuple[int, int, int, int, int]] = []
+        rows: list[_Row] = []
         coin = _Coin(rng, balanced)
-        for index in order[start : start + _SHARD]:
+        for index in order[start : start + _SHARD].tolist():
+            bounds = documents.sentence_bounds(index).tolist()
+            is_short = rng.random() < short_seq_probability
+            target = int(rng.integers(2, longest + 1)) if is_short else longest
             if pairs == "nsp":
-                longest = seq_len - 3
-                rows.extend(_pairs(documents, int(index), rng, longest, short_seq_probability, coin, single_share))
+                rows.extend(_pairs(documents, index, bounds, target, longest, rng, coin, single_share))
             elif pairs == "sop":
-                rows.extend(_ordered(documents, int(index), rng, seq_len - 3, short_seq_probability))
+                rows.extend(_ordered(bounds, target, longest, rng))
             else:
-                rows.extend(_runs(documents, int(index), rng, seq_len - 2, short_seq_probability))
+                rows.extend(_runs(bounds, target, longest))
         table = rng.permutation(np.array(rows, dtype=np.int64).reshape(-1, 5))
         yield _balanced(table) if balanced and pairs == "nsp" else table
 
@@ -86,16 +90,18 @@ def _balanced(table: Examples) -> Examples:
 def _pairs(
     documents: CorpusView,
     index: int,
-    rng: np.random.Generator,
+    bounds: list[int],
+    target: int,
     longest: int,
-    short_probability: float,
+    rng: np.random.Generator,
     coin: _Coin,
     single_share: float,
-) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield the examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
-    bounds = documents.sentence_bounds(index).tolist()
+) -> Iterator[_Row]:
+    """Yield the examples of one document, whose sentences have these `bounds`.
+
+    A chunk of sentences has `target` tokens where the document has so many; an example has `longest` at most.
+    """
     sentences = len(bounds) - 1
-    target = _target_length(rng, longest, short_probability)
     first = 0  # first sentence of the chunk being gathered
     last = 0  # the sentence under the cursor
     while last < sentences:
@@ -123,16 +129,12 @@ def _pairs(
         first = last = last + 1
 
 
-def _ordered(
-    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
-) -> Iterator[tuple[int, int, int, int, int]]:
+def _ordered(bounds: list[int], target: int, longest: int, rng: np.random.Generator) -> Iterator[_Row]:
     """Sentence order: a chunk cut in two as above, and its halves swapped by a coin.
 
     A sentence alone has no order. ALBERT's code then falls back to a random B, which teaches topic, not order;
     here a chunk goes on to its second sentence, and one left over at the end of a document is not used.
     """
-    bounds = documents.sentence_bounds(index).tolist()
-    target = _target_length(rng, longest, short_probability)
     first = 0
     for last in range(1, len(bounds) - 1):
         if last == first or (last < len(bounds) - 2 and bounds[last + 1] - bounds[first] < target):
@@ -145,12 +147,8 @@ def _ordered(
         first = last + 1
 
 
-def _runs(
-    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
-) -> Iterator[tuple[int, int, int, int, int]]:
+def _runs(bounds: list[int], target: int, longest: int) -> Iterator[_Row]:
     """Without next-sentence prediction: runs of whole sentences as A, and no B (RoBERTa's "doc-sentences")."""
-    bounds = documents.sentence_bounds(index).tolist()
-    target = _target_length(rng, longest, short_probability)
     first = 0
     for last in range(len(bounds) - 1):
         if last < len(bounds) - 2 and bounds[last + 2] - bounds[first] <= target:
@@ -158,10 +156,6 @@ def _runs(
         for start in range(bounds[first], bounds[last + 1], longest):  # a sentence may exceed the room
             yield (start, min(start + longest, bounds[last + 1]), 0, 0, NO_LABEL)
         first = last + 1
-
-
-def _target_length(rng: np.random.Generator, longest: int, short_probability: float) -> int:
-    return int(rng.integers(2, longest + 1)) if rng.random() < short_probability else longest
 
 
 def _random_run(documents: CorpusView, index: int, rng: np.random.Generator, target: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bertviz_lab.data.pretraining import sentence_pairs
 from bertviz_lab.data.pretraining.sentence_pairs import IN_ORDER, IS_NEXT, IS_RANDOM, NO_LABEL, SWAPPED, plan_epoch
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
+from bertviz_lab.tokenization import truncated_lengths
 from tests.data.support import corpus_of_ids
 
 #: Documents as the lengths of their sentences.
@@ -121,21 +122,11 @@ def test_the_same_draws_give_the_pairs_of_google_s_code(shape, seed, seq_len, sh
     assert [(ids[a:b], ids[c:d], bool(label)) for a, b, c, d, label in rows] == expected  # 1 is random
 
 
-def google_truncation(length_a: int, length_b: int, longest: int) -> tuple[int, int]:
-    """The lengths that `truncate_seq_pair` ends with, one token at a time."""
-    while length_a + length_b > longest:
-        if length_a > length_b:
-            length_a -= 1
-        else:
-            length_b -= 1
-    return length_a, length_b
-
-
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(2, 50), st.integers(0, 2**32))
-def test_truncation_ends_where_google_s_loop_ends(length_a, length_b, longest, seed):
+def test_truncation_leaves_a_run_of_each_side_as_long_as_the_tokenizer_s_rule_says(length_a, length_b, longest, seed):
     a, b = (100, 100 + length_a), (500, 500 + length_b)
     (a0, a1), (b0, b1) = sentence_pairs._truncate(a, b, longest, np.random.default_rng(seed))
-    assert (a1 - a0, b1 - b0) == google_truncation(length_a, length_b, longest)
+    assert (a1 - a0, b1 - b0) == truncated_lengths(length_a, length_b, longest)
     assert a[0] <= a0 <= a1 <= a[1]
     assert b[0] <= b0 <= b1 <= b[1]
 
