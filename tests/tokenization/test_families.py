@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tokenizers import models as backend_models
+from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from bertviz_lab import InputError, Tokenizer
 from bertviz_lab.tokenization import PathStep, explain
@@ -159,25 +160,11 @@ def test_robertas_older_files_are_read(tmp_path, ours):
         assert read.encode(text, TEXTS[0]) == ours["roberta"].encode(text, TEXTS[0])
 
 
-def field(number: int, value: bytes | int | float) -> bytes:
-    """A field of a protocol buffer: a message, a whole number, or a float."""
-    if isinstance(value, float):
-        return bytes([number << 3 | 5]) + struct.pack("<f", value)
-    if isinstance(value, int):
-        return bytes([number << 3]) + varint(value)
-    return bytes([number << 3 | 2]) + varint(len(value)) + value
-
-
-def varint(value: int) -> bytes:
-    groups = [value & 0x7F]
-    while value := value >> 7:
-        groups.append(value & 0x7F)
-    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
-
-
 def sentencepiece_model(pieces: list[tuple[str, float, int]], algorithm: int = 1) -> bytes:
-    messages = [field(1, field(1, piece.encode()) + field(2, score) + field(3, kind)) for piece, score, kind in pieces]
-    return b"".join(messages) + field(2, field(3, algorithm)) + field(3, field(1, b"identity"))
+    messages = [{"piece": piece, "score": score, "type": kind} for piece, score, kind in pieces]
+    normalizer = {"name": "identity"}
+    model = ModelProto(pieces=messages, trainer_spec={"model_type": algorithm}, normalizer_spec=normalizer)
+    return model.SerializeToString()
 
 
 def deberta_pieces() -> list[tuple[str, float, int]]:

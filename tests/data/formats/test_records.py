@@ -191,16 +191,13 @@ def test_malformed_records_are_refused_with_their_location(tmp_path, name, conte
 
 
 def parquet_file(folder, name="a.parquet", names=("negative", "positive")):
-    features = datasets.Features(
-        {"sentence": datasets.Value("string"), "label": datasets.ClassLabel(names=list(names))}
-    )
-    info = {"info": {"features": features.to_dict()}}
+    label = datasets.ClassLabel(names=list(names))
+    features = datasets.Features({"sentence": datasets.Value("string"), "label": label})
     rows = [{"sentence": f"a film of number {n}", "label": n % 2} for n in range(10)]
-    table = pyarrow.Table.from_pylist([*rows, {"sentence": "not labelled", "label": -1}])
     folder.mkdir(exist_ok=True)
-    path = folder / name
-    pyarrow.parquet.write_table(table.replace_schema_metadata({b"huggingface": json.dumps(info).encode()}), path)
-    return path
+    data = datasets.Dataset.from_list([*rows, {"sentence": "not labelled", "label": -1}], features)
+    data.to_parquet(folder / name)
+    return folder / name
 
 
 def test_parquet_is_read_with_its_class_names(tmp_path):

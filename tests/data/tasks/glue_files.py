@@ -1,12 +1,10 @@
 """GLUE's tasks with a few examples written for these tests, in the layouts in which GLUE is passed on."""
 
 import csv
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
-import pyarrow.parquet
 
 from tests.little import SENTENCES
 
@@ -110,17 +108,14 @@ def write_hub_copy(folder: Path, train: int = 24, dev: int = 8) -> None:
         features = datasets.Features(
             {name: datasets.Value("string") for name in texts} | {"label": label, "idx": datasets.Value("int32")}
         )
-        metadata = {b"huggingface": json.dumps({"info": {"features": features.to_dict()}}).encode()}
         for split, examples in splits.items():
-            table = pyarrow.Table.from_pylist(
-                [
-                    dict(zip(texts, row.texts, strict=True)) | {"label": -1 if split == "test" else row.label, "idx": n}
-                    for n, row in enumerate(examples)
-                ]
-            )
+            made = [
+                dict(zip(texts, row.texts, strict=True)) | {"label": -1 if split == "test" else row.label, "idx": n}
+                for n, row in enumerate(examples)
+            ]
             path = folder / task / f"{split}-00000-of-00001.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
-            pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path)
+            datasets.Dataset.from_list(made, features).to_parquet(path)
 
 
 def write_as_published(folder: Path, train: int = 24, dev: int = 8) -> None:
