@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bertviz_lab.data.formats.raw import DropReport, RawFile
@@ -29,7 +30,7 @@ _ENTITY = re.compile(r"\[([^\]\n]+)\](?:\(([^)\n]+)\)|(\{[^}\n]*\}))")
 
 
 def plain_records(record: Any, number: int, file: RawFile, report: DropReport) -> Iterator[Any]:
-    """Yield what a record of a tool says as objects; a record of no tool as it is."""
+    """Yield what a record of a tool says as objects; a record of no tool, or one that only looks like it, as it is."""
     if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str) and isinstance(record[1], dict):
         record = {"text": record[0], **record[1]}  # spaCy
     if isinstance(record, list) and record and all(map(_is_tagged_word, record)):
@@ -39,7 +40,9 @@ def plain_records(record: Any, number: int, file: RawFile, report: DropReport) -
     elif patterns := _patterns(record):
         yield from patterns
     else:
-        yield _plain(record, number, file, report)
+        with suppress(AttributeError, KeyError, TypeError):  # of a tool its parts have these types
+            record = _plain(record, number, file, report)
+        yield record
 
 
 def _is_tagged_word(item: Any) -> bool:
@@ -57,7 +60,7 @@ def _patterns(record: dict[str, Any]) -> list[dict[str, str]]:
 
 def _plain(record: dict[str, Any], number: int, file: RawFile, report: DropReport) -> dict[str, Any]:
     if isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list):  # Label Studio
-        annotations = [a for a in record["annotations"] if isinstance(a, dict) and not a.get("was_cancelled")]
+        annotations = [a for a in record["annotations"] if not a.get("was_cancelled")]
         answers = [_label_studio(a.get("result") or ()) for a in annotations] or [{}]
         texts = {key: value for key, value in record["data"].items() if isinstance(value, str)}
         return texts | _most_frequent(answers, number, file, report)
@@ -96,12 +99,10 @@ def _label_studio(results: Any) -> dict[str, Any]:
     """Return the answers of one annotation by the names of their questions; spans of characters as entities."""
     answers: dict[str, Any] = {}
     for result in results:
-        value = result.get("value") if isinstance(result, dict) else None
-        if not isinstance(value, dict):
-            continue
+        value = result.get("value") or {}  # without one it relates two others
         if "start" in value:
             answers.setdefault("entities", []).append(value)
-        else:
+        elif value:
             chosen = value.get("choices") or value.get("taxonomy") or value.get("rating") or value.get("number")
             chosen = chosen[0] if isinstance(chosen, list) and len(chosen) == 1 else chosen
             answers[str(result.get("from_name") or "label")] = chosen
@@ -120,9 +121,7 @@ def _most_frequent(answers: list[dict[str, Any]], number: int, file: RawFile, re
 
 def _chat(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the first question of a chat with its answer, or None if the record is not a chat."""
-    messages = next((record[name] for name in ("messages", "conversations", "contents") if name in record), None)
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        return None
+    messages = next((record[name] for name in ("messages", "conversations", "contents") if name in record), ())
     said = [
         (str(m.get("role") or m.get("from")), _said(m.get("content") or m.get("value") or m.get("parts")))
         for m in messages

@@ -99,7 +99,7 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int
     elif (
         lists
         and not are_splits
-        and all(isinstance(r, dict) and isinstance(r.get("data"), list) for v in lists.values() for r in v)
+        and all(isinstance(r, dict) and _are_objects(r.get("data")) for v in lists.values() for r in v)
     ):
         for intent, records in lists.items():  # SNIPS
             for record in records:
@@ -124,6 +124,10 @@ def _records_of(value: dict[str, Any], name: str, report: DropReport, depth: int
         inner = [list(_records_of(v, name, report, depth - 1)) for v in objects.values()]
         several = [records for records in inner if len(records) > 1 or any(map(is_squad, records))]
         yield from several[0] if len(several) == 1 else [value]
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, dict) for part in value)
 
 
 def _are_alike(objects: Sequence[dict[str, Any]]) -> bool:

@@ -144,6 +144,29 @@ def test_answers_to_a_survey_are_no_choices_and_named_columns_are_read(tmp_path)
     assert read_task(written(tmp_path, "b.json", json.dumps(rows)), label="subject").labels == ("a", "b")
 
 
+@pytest.mark.parametrize(
+    "like",
+    [
+        {"text": "the text", "cats": {"a": "yes", "b": None}},
+        {"fields": {"text": "the text"}, "responses": {"question": ["good"]}},
+        {"fields": {"text": "the text"}, "responses": {"question": {"value": "good"}}},
+        {"data": {"text": "the text"}, "annotations": [{"result": 5}]},
+        {"text": "the text", "entities": [[float("nan"), 3, "PER"], [0, float("inf"), "PER"]]},
+        {"messages": ["the text", 5]},
+    ],
+    ids=lambda like: list(like)[-1],
+)
+def test_records_that_only_look_like_those_of_a_tool_are_read_as_they_are(like, tmp_path):
+    rows = [like | {"remark": f"the remark number {n}", "topic": "ab"[n % 2]} for n in range(8)]
+    data = read_task(written(tmp_path, "a.json", json.dumps(rows)), "classification", text_a="remark", label="topic")
+    assert [example.label for example in data.examples] == ["a", "b"] * 4
+
+
+def test_lists_that_only_look_like_intents_are_refused_in_a_sentence(tmp_path):
+    with pytest.raises(InputError, match="has one column only"):
+        read_task(written(tmp_path, "a.json", json.dumps({name: [{"data": ["book", 5]}] * 9 for name in "ab"})))
+
+
 def test_booleans_are_classes_and_decimals_regression_targets(tmp_path):
     lines = [{"question": f"is it {n} now", "passage": f"it was {n} then", "answer": n % 2 == 0} for n in range(8)]
     data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))))

@@ -167,8 +167,8 @@ def sentences_of_spans(
 def _span(item: Any) -> Span | None:
     if isinstance(item, (list, tuple)) and len(item) == 3:
         numbers = [value for value in item if isinstance(value, (int, float)) and not isinstance(value, bool)]
-        label = next((value for value in item if isinstance(value, str)), None)
-        return Span(int(numbers[0]), int(numbers[1]), label) if len(numbers) == 2 and label else None
+        labels = [value for value in item if isinstance(value, str)]
+        item = dict(zip(("start", "end", "label"), (*numbers, *labels), strict=False)) if len(numbers) == 2 else None
     if not isinstance(item, dict):
         return None
     lower = {str(key).lower(): value for key, value in item.items()}
