@@ -414,6 +414,13 @@ def test_character_spans_become_labels_of_words(tool, tmp_path):
     assert data.examples[0] == WORDS
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan"), "", [], True])
+def test_a_text_without_spans_has_words_without_labels(nothing, tmp_path):
+    records = [SPANNED["doccano"], {"text": "nobody here", "label": nothing}, {"text": "nor here"}]
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, records))))
+    assert [example.labels for example in data.examples] == [WORDS.labels, ("O", "O"), ("O", "O")]
+
+
 STANDOFF = "\n".join(
     [
         *(f"T{n}\t{label} {start} {end}\t{SENTENCE[start:end]}" for n, (start, end, label) in enumerate(SPANS, 1)),

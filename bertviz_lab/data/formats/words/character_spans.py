@@ -83,9 +83,7 @@ class Span(NamedTuple):
 def _unit(rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport) -> str:
     """Return what the offsets of spans count, "" for characters, by how many spans cut words then."""
     sample = [row for row in rows[:200] if isinstance(row.get(text), str)]
-    placed = [
-        (span.placed(row[text]), row[text]) for row in sample for item in row.get(spans) or () if (span := _span(item))
-    ]
+    placed = [(span.placed(row[text]), row[text]) for row in sample for span in _spans_of(row, spans)]
     cuts = {unit: sum(span.converted(value, unit).cuts(value) for span, value in placed) for unit in ("", *_UNITS)}
     few = _MOST_CUT * len(placed)
     best = "" if cuts[""] <= few else min(cuts, key=lambda unit: cuts[unit])
@@ -140,7 +138,7 @@ def sentences_of_spans(
         if row.get("answer") in ("reject", "ignore"):
             report.drop("it was rejected or ignored in Prodigy", raw, number)
             continue
-        stated = [span for item in row.get(spans) or () if (span := _span(item))]
+        stated = _spans_of(row, spans)
         given = [span.placed(value).converted(value, unit) for span in stated]
         if moved := sum(bool(old.text) and old != new for old, new in zip(stated, given, strict=True)):
             report.repair(_MOVED, raw, number, moved)
@@ -162,6 +160,12 @@ def sentences_of_spans(
         raw.sentences.append(LabelledWords(tuple(value[start:end] for start, end in words), tuple(labels), number))
     raw.info = replace(raw.info, text_a=text, label=spans)
     return raw
+
+
+def _spans_of(row: Mapping[str, Any], field: str) -> list[Span]:
+    """Return the spans in a field of a record; none where it holds no list, such as NaN."""
+    items = row.get(field)
+    return [span for item in (items if isinstance(items, list) else ()) if (span := _span(item))]
 
 
 def _span(item: Any) -> Span | None:
