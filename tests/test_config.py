@@ -153,6 +153,7 @@ def test_numbers_of_numpy_become_numbers_of_python():
         ({"position_embedding_type": "relative_key_query"}, "relative positions"),
         ({"is_decoder": True, "add_cross_attention": True}, "cross-attention"),
         ({"id2label": ["a"]}, "id2label must map 0, 1, 2"),
+        ({"id2label": [1]}, "id2label must map 0, 1, 2"),
         ({"id2label": {"x": "a"}}, "id2label must map 0, 1, 2"),
         ({"hidden_size": "64"}, "hidden_size must lie between 1 and 32768, not '64'"),
     ],

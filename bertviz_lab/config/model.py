@@ -282,5 +282,5 @@ def _label_names(id2label: Mapping[int | str, str] | None) -> tuple[str, ...]:
     labels = id2label or {}
     try:
         return tuple(str(labels[key]) for key in sorted(labels, key=int))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, IndexError) as error:
         raise InputError(f"id2label must map 0, 1, 2 ... to names, not {labels!r}.") from error

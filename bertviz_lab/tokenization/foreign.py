@@ -50,7 +50,8 @@ def check_stages(state: dict[str, Any], path: Path) -> None:
         raise _refusal(path, f"it splits words of more than {_LONGEST_WORD:,} characters")
     if state["model"].get("type") == "Unigram":
         check_pieces((str(entry[0]) for entry in state["model"]["vocab"] if isinstance(entry, list) and entry), path)
-    check_added(len(state.get("added_tokens") or ()), path)
+    added = state.get("added_tokens")
+    check_added(len(added) if isinstance(added, list) else 0, path)
 
 
 def check_added(count: int, path: Path) -> None:

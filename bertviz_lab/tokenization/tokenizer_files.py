@@ -63,14 +63,14 @@ def _read_backend(folder: Path, config: dict[str, Any], declared: dict[str, Any]
         return _read_tokenizer_json(folder / "tokenizer.json", declared)
     if (folder / "vocab.txt").is_file():
         vocab = read_vocab(folder / "vocab.txt")
-        lowercase = config.get("do_lower_case")
+        lowercase, accents = config.get("do_lower_case"), config.get("strip_accents")
         special = special_tokens(vocab, declared, folder / "vocab.txt")
         backend = wordpiece_backend(
             vocab,
             lowercase=_looks_lowercased(vocab) if lowercase is None else bool(lowercase),
             special=special,
-            strip_accents=config.get("strip_accents"),
-            chinese_chars=config.get("tokenize_chinese_chars", True),
+            strip_accents=None if accents is None else bool(accents),
+            chinese_chars=bool(config.get("tokenize_chinese_chars", True)),
         )
         return backend, special
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():

@@ -108,7 +108,7 @@ def test_settings_beside_a_vocabulary_are_obeyed_or_told_by_its_capitals(tmp_pat
     write_vocab(tmp_path, [*SPECIAL, "the", "cat"])
     assert Tokenizer.load(tmp_path).lowercase
     write_vocab(tmp_path, [*SPECIAL, "the", "café", "中文"])
-    config = {"do_lower_case": False, "tokenize_chinese_chars": False}
+    config = {"do_lower_case": False, "tokenize_chinese_chars": 0, "strip_accents": []}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     tokens = Tokenizer.load(tmp_path).encode("The the café 中文").tokens
     assert tokens == ("[CLS]", "[UNK]", "the", "café", "中文", "[SEP]")
@@ -164,6 +164,7 @@ def test_a_missing_folder_and_one_without_a_tokenizer_are_refused(tmp_path):
         ('{"model": {"type": "WordPiece"}}', 'it has no "model" with a vocabulary'),
         ('{"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": 0}}', r"lacks \[PAD\]"),
         ('{"model": {"type": "WordPiece", "vocab": {"a": "b"}}}', "not a tokenizer that can be read"),
+        ('{"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": 9}', "not a tokenizer that can be read"),
     ],
 )
 def test_damaged_tokenizer_json_is_refused_in_one_sentence(tmp_path, content, says):
