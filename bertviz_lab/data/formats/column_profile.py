@@ -19,7 +19,7 @@ _PROFILE_ROWS = 2_000
 class Profile:
     """What a column holds."""
 
-    rows: int  # of the table
+    values: list[str]  # of all rows
     distinct: int  # different values in all rows
     length: float  # mean number of characters; this and the following are measured on a sample of the rows
     spaced: float  # fraction of values with a space inside
@@ -41,7 +41,7 @@ class Profile:
         stripped = [value.strip() for value in sample]
         letters = [sum(c >= "\u0e00" for c in value) for value in stripped]  # of scripts without blanks, and others
         return cls(
-            rows=len(values),
+            values=values,
             distinct=len(set(values)),
             length=sum(map(len, stripped)) / count,
             spaced=sum(" " in value or n > 1 for value, n in zip(stripped, letters, strict=True)) / count,
@@ -52,6 +52,10 @@ class Profile:
             dates=sum(map(is_date, filled)) / max(1, len(filled)),
             objects=sum((v[:1] + v[-1:]) in ("[]", "{}") for v in stripped) / count,
         )
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
 
     @property
     def is_text(self) -> bool:

@@ -136,7 +136,7 @@ def choose_columns(
     if "label" not in given and _is_metadata(table, profiles[label], label):
         _doubt_label(table, label, "it looks like metadata", report)
     if table.names is None and options.header == "auto":
-        _doubt_header(table, label, report)
+        _doubt_header(table, profiles[label], report)
     text_a, text_b = given.get("text_a"), given.get("text_b")
     if text_a is None:
         text_a, pair = text_columns(table, profiles, taken | {label}, report)
@@ -147,7 +147,7 @@ def choose_columns(
         if pair_by_names and pair_by_names[0] == text_a and pair_by_names[1] != label:
             text_b = pair_by_names[1]
     columns = Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
-    _doubt_parts(table, columns, report)
+    _doubt_parts(table, profiles, columns, report)
     return columns
 
 
@@ -183,7 +183,7 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int],
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
     if len(free) == 1:
         return free[0]
-    if lists := [c for c in free if c not in metadata and _lists_labels(table.columns[c])]:
+    if lists := [c for c in free if c not in metadata and _lists_labels(profiles[c].values)]:
         return lists[-1]
     names = quoted_list(table.column_names, 20)
     raise InputError(
@@ -197,9 +197,9 @@ def _lists_labels(cells: list[str]) -> bool:
     return len(cells) < parts.rows and parts.is_label and not parts.numbers
 
 
-def _doubt_header(table: RawTable, label: int, report: DropReport) -> None:
+def _doubt_header(table: RawTable, labels: Profile, report: DropReport) -> None:
     """Doubt that the first row is an example, where it alone has its label, and all others have several examples."""
-    first, *others = [cell.strip() for cell in table.columns[label]] or [""]
+    first, *others = [cell.strip() for cell in labels.values] or [""]
     if others and first and first not in others and number_of(first) is None and min(Counter(others).values()) > 1:
         read = f"The first row of {quoted(table.name)} was read as the only example of {quoted(first)}"
         report.doubt(f"{read}: give --header yes if it names the columns.", "header")
@@ -208,16 +208,16 @@ def _doubt_header(table: RawTable, label: int, report: DropReport) -> None:
 def _is_metadata(table: RawTable, profile: Profile, label: int) -> bool:
     """Return whether a column by its name or its values says when, by whom or for which part a text is."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", table.column_names[label]).lower()
-    words, values = set(re.split(r"[\W_]+", name)), {cell.strip().lower() for cell in table.columns[label]} - {""}
+    words, values = set(re.split(r"[\W_]+", name)), {cell.strip().lower() for cell in profile.values} - {""}
     is_speaker = bool(values) and all(value.endswith(":") for value in values)
     says_when = profile.dates > 0.9 or values <= {*_NAMES["splits"]} or not words.isdisjoint(_NAMES["metadata_words"])
     return is_speaker or (says_when and name not in LABEL_NAMES and words.isdisjoint(LABEL_NAMES))
 
 
-def _doubt_parts(table: RawTable, columns: Columns, report: DropReport) -> None:
+def _doubt_parts(table: RawTable, profiles: Sequence[Profile], columns: Columns, report: DropReport) -> None:
     """Doubt that all rows are examples where an unused column says that some are for training and some for tests."""
-    for column, cells in enumerate(table.columns):
-        parts = Counter(cell.strip().lower() for cell in cells)
+    for column, profile in enumerate(profiles):
+        parts = Counter(cell.strip().lower() for cell in profile.values)
         if column not in columns and len(parts) > 1 and parts.keys() <= {*_NAMES["splits"]}:
             named = ", ".join(f"{quoted(part)} {count:,}" for part, count in parts.items())
             what = f"The {table.describe_column(column)} of {quoted(table.name)} says what its rows are for ({named})"

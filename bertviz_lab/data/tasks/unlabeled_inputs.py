@@ -122,8 +122,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
         return raw.info, raw.sentences
     split_header(raw, options, report)
     join_nested_texts(raw, report)
-    columns = raw.columns
-    profiles = [Profile.of(column) for column in columns]
+    profiles = [Profile.of(column) for column in raw.columns]
     second: int | None = None
     if options.text_a:
         first = raw.column(options.text_a)
@@ -135,7 +134,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
     labels: dict[int, ClassCells] = {}  # of all columns, to see where they stand: nothing else is done with them
     for column, profile in enumerate(profiles):
         if profile.is_label and column not in (first, second):
-            counts = Counter(columns[column])
+            counts = Counter(profile.values)
             labels[column] = (NumberCells if NumberCells.claims(counts, names[column]) else ClassCells).of(counts)
 
     def fits(row: list[str]) -> bool:

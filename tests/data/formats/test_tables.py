@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertviz_lab.data.formats.raw import RawTable
 from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.errors import InputError
 from tests.data.formats.support import rows_of, table
@@ -99,6 +100,16 @@ def test_a_table_of_more_than_a_thousand_columns_is_refused(tmp_path):
     row = ",".join("a" * 1_001) + "\n"
     with pytest.raises(InputError, match=r'"wide\.csv" row 1 has more than 1,000 cells'):
         read_task(written(tmp_path, "wide.csv", row * 5))
+
+
+def test_a_survey_of_many_questions_is_turned_into_columns_a_few_times(tmp_path, monkeypatch):
+    turned: list[RawTable] = []
+    columns = RawTable.columns.fget
+    monkeypatch.setattr(RawTable, "columns", property(lambda table: turned.append(table) or columns(table)))
+    rows = "".join(f"the answer {n}," + ",".join(str((n + c) % 5) for c in range(99)) + "\n" for n in range(40))
+    path = written(tmp_path, "a.csv", f"comment,{','.join(f'q{c}' for c in range(99))}\n{rows}")
+    assert len(read_task(path).examples) == 40
+    assert len(turned) < 9
 
 
 LABELS = st.sampled_from(["good", "bad", "so-so"])
