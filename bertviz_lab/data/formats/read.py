@@ -7,7 +7,7 @@ data that cannot be learned from is an `InputError` that names the file, the row
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -138,11 +138,11 @@ def _converted(raw: RawData, options: ReadOptions, report: DropReport) -> RawDat
     if not isinstance(raw, RawTable):
         return raw
     split_header(raw, options, report)
-    cells = raw.rows[:100] if raw.info.format in ("table", "workbook") else []  # records have been looked at
-    records = [dict(zip(raw.column_names, map(literal, row), strict=False)) for row in cells]
-    if records and (reader := reader_of(records, {}, raw, options, report)):
-        rest = (dict(zip(raw.column_names, map(literal, row), strict=False)) for row in raw.rows[100:])
-        return reader([*records, *rest])
+    names, is_table = raw.column_names, raw.info.format in ("table", "workbook")  # records have been looked at
+    records = (dict(zip(names, map(literal, row), strict=False)) for row in (raw.rows if is_table else ()))
+    sample = list(islice(records, 100))
+    if sample and (reader := reader_of(sample, {}, raw, options, report)):
+        return reader([*sample, *records])
     if options.task in ("auto", "tokens") and (words := sentences_of_table(raw, options, report)):
         return words
     join_nested_texts(raw, report)
