@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from bertviz_lab.config.model import SIZES
 from bertviz_lab.config.options import (
@@ -19,7 +19,8 @@ from bertviz_lab.config.options import (
 )
 from bertviz_lab.errors import InputError
 
-TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
+Task = Literal["classification", "multilabel", "regression", "tokens", "qa", "embeddings"]
+TASKS: tuple[Task, ...] = get_args(Task)
 #: How labeled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding", "sheet")
 #: How files of texts without labels are read.

@@ -17,10 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
-Task = Literal["classification", "multilabel", "regression", "tokens", "qa", "embeddings"]
-TASKS: tuple[Task, ...] = get_args(Task)
+from bertviz_lab.config.finetune import Task
 
 #: A class, any number of classes, or a number.
 Label = str | tuple[str, ...] | float

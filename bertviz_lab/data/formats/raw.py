@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from typing import Any
 
+from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.data.corpora.encodings import recognize
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import column_title, sample_lines
 from bertviz_lab.data.corpora.reading_notes import inflected, pluralized, quoted, quoted_list
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Source
 from bertviz_lab.data.corpora.streams import Meter, refuse_binary
-from bertviz_lab.data.examples import TASKS, Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
+from bertviz_lab.data.examples import Doubt, Dropped, Example, FileInfo, LabelledWords, Question, Task, TaskData
 from bertviz_lab.errors import InputError
 
 #: As `text_b`: there is no second text.
