@@ -119,25 +119,19 @@ def choose_columns(
         other, columns = like
         if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
             return columns
-    given = {
-        role: table.column(name)
-        for role, name in (("text_a", options.text_a), ("text_b", options.text_b), ("label", options.label))
-        if name and not (role == "text_b" and name == NO_TEXT)
-    }
-    if len(set(given.values())) < len(given):
-        raise InputError(f"Texts and label of {quoted(table.name)} are to be different columns; name each once.")
+    text_a, text_b, label = given = table.given(options)
     if table.width < 2:
         advice = "name its delimiter, or give a file" if table.delimiter else f"give {table.unit}s"
         only = f"{quoted(table.name)} has one column only ({quoted_list(table.column_names)})"
         raise InputError(f"{only}, and a text and a label are needed; {advice} with both.")
     profiles = [Profile.of(column) for column in table.columns]
-    taken = set(given.values())
-    label = given["label"] if "label" in given else _label_column(table, profiles, taken, report)
-    if "label" not in given and _is_metadata(table, profiles[label], label):
-        _doubt_label(table, label, "it looks like metadata", report)
+    taken = {column for column in given if column is not None}
+    if label is None:
+        label = _label_column(table, profiles, taken, report)
+        if _is_metadata(table, profiles[label], label):
+            _doubt_label(table, label, "it looks like metadata", report)
     if table.names is None and options.header == "auto":
         _doubt_header(table, profiles[label], report)
-    text_a, text_b = given.get("text_a"), given.get("text_b")
     if text_a is None:
         text_a, pair = text_columns(table, profiles, taken | {label}, report)
         text_b = pair if text_b is None else text_b

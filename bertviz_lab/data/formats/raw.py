@@ -133,6 +133,18 @@ class RawTable(RawFile):
         named = {column: name for name, column in first.items()}  # a second column of one name has its number
         return tuple(named.get(column, str(column + 1)) for column in range(self.width))
 
+    def given(self, options: ReadOptions) -> list[int | None]:
+        """Return the columns of the text, the second text and the label that were given; None for the others.
+
+        Raises `InputError` for one that is missing, or that was given twice.
+        """
+        second = "" if options.text_b == NO_TEXT else options.text_b
+        columns = [self.column(name) if name else None for name in (options.text_a, second, options.label)]
+        named = [column for column in columns if column is not None]
+        if len(set(named)) < len(named):
+            raise InputError(f"Texts and label of {quoted(self.name)} are to be different columns; name each once.")
+        return columns
+
     @property
     def complete_rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows of `width` cells, with their numbers."""

@@ -9,7 +9,7 @@ from bertviz_lab.data.examples import FileInfo, RelatedTexts
 from bertviz_lab.data.formats.column_profile import Profile
 from bertviz_lab.data.formats.columns import LABEL_NAMES, METADATA_NAMES, RELATED_NAMES, by_name
 from bertviz_lab.data.formats.labels import are_comma_decimals, is_missing, number_of
-from bertviz_lab.data.formats.raw import NO_TEXT, DropReport, RawTable, ReadOptions
+from bertviz_lab.data.formats.raw import DropReport, RawTable, ReadOptions
 from bertviz_lab.data.formats.tables import check_numbers, even_rows, write_points
 from bertviz_lab.errors import InputError
 
@@ -61,10 +61,7 @@ def read_related(
 def _choose_columns(table: RawTable, options: ReadOptions, report: DropReport) -> RelatedColumns:
     names = by_name(table)
     profiles = [Profile.of(column) for column in table.columns]
-    anchor, positive, score = (
-        table.column(name) if name and name != NO_TEXT else None
-        for name in (options.text_a, options.text_b, options.label)
-    )
+    anchor, positive, score = table.given(options)
     texts = [
         column
         for column, profile in enumerate(profiles)

@@ -123,13 +123,10 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> tuple[F
     split_header(raw, options, report)
     join_nested_texts(raw, report)
     profiles = [Profile.of(column) for column in raw.columns]
-    second: int | None = None
-    if options.text_a:
-        first = raw.column(options.text_a)
-    else:
-        first, second = text_columns(raw, profiles, set(), report)
-    if options.text_b:
-        second = None if options.text_b == NO_TEXT else raw.column(options.text_b)
+    first, second, _ = raw.given(options)
+    if first is None:
+        first, pair = text_columns(raw, profiles, set(), report)
+        second = second if options.text_b else pair
     names = raw.column_names
     labels: dict[int, ClassCells] = {}  # of all columns, to see where they stand: nothing else is done with them
     for column, profile in enumerate(profiles):
