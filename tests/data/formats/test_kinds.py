@@ -514,6 +514,14 @@ def test_offsets_that_cut_words_are_in_another_unit_or_doubted(spans, noted, tmp
     assert data.doubts or named == ["Oslo", "Rome"]
 
 
+def test_a_long_text_of_many_spans_is_read_in_linear_time(tmp_path):
+    text, spans = "then Ana left " * 3_000, [[14 * n + 5, 14 * n + 8, "PER"] for n in range(3_000)]
+    path = written(tmp_path, "a.jsonl", json.dumps({"text": text, "label": spans}))
+    start = time.process_time()
+    assert read_task(path).examples[0].labels.count("B-PER") == 3_000
+    assert time.process_time() - start < 5  # well below 1
+
+
 def test_sentences_in_csv_are_words_with_labels(tmp_path):
     rows = [
         f"{f'Sentence: {n}' if w == 'Ana' else ''},{w},{t}"

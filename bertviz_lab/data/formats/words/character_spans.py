@@ -41,6 +41,7 @@ _MOVED = "span<s> <was moved to the text that it states|were moved to the texts 
 #: What offsets may count other than characters: an encoding, its bytes in a unit, and what the end is short of.
 _UNITS = {"UTF-16 units": ("utf-16-le", 2, 0), "bytes": ("utf-8", 1, 0), "inclusive": ("utf-32-le", 4, 1)}
 _MOST_CUT = 0.2  # fraction of spans that cut words
+_MOST_TRIED = 1_000  # spans whose offsets are tried in each unit
 #: The ending of files with annotations.
 ANNOTATIONS = ".ann"
 #: An entity. One of several parts, `0 3;8 12`, has gaps.
@@ -73,26 +74,36 @@ class Span(NamedTuple):
         start, end = (len(encoded[: n * width].decode(encoding, "ignore")) for n in (self.start, self.end + short))
         return self._replace(start=start, end=end if self.end * width <= len(encoded) else len(text) + 1)
 
-    def cuts(self, text: str) -> bool:
-        """Return whether the span begins or ends inside a word, or lies outside the text."""
-        words = [match.span() for match in _WORD.finditer(text)]
-        inside = any(start < edge < end for start, end in words for edge in self[:2])
-        return inside or not 0 <= self.start < self.end <= len(text)
+    def cuts(self, starts: Sequence[int], ends: Sequence[int], length: int) -> bool:
+        """Return whether the span begins or ends inside a word of a text with these words, or lies outside it."""
+        inside = any(bisect_left(starts, edge) > bisect_right(ends, edge) for edge in self[:2])
+        return inside or not 0 <= self.start < self.end <= length
 
 
 def _unit(rows: Sequence[Mapping[str, Any]], text: str, spans: str, raw: RawSentences, report: DropReport) -> str:
     """Return what the offsets of spans count, "" for characters, by how many spans cut words then."""
-    sample = [row for row in rows[:200] if isinstance(row.get(text), str)]
-    placed = [(span.placed(row[text]), row[text]) for row in sample for span in _spans_of(row, spans)]
-    cuts = {unit: sum(span.converted(value, unit).cuts(value) for span, value in placed) for unit in ("", *_UNITS)}
-    few = _MOST_CUT * len(placed)
+    cuts, count = dict.fromkeys(("", *_UNITS), 0), 0
+    for value, row in ((row.get(text), row) for row in rows[:200]):
+        if isinstance(value, str) and count < _MOST_TRIED:
+            starts, ends = _words(value)
+            for span in (span.placed(value) for span in _spans_of(row, spans)[:_MOST_TRIED]):
+                count += 1
+                for unit in cuts:
+                    cuts[unit] += span.converted(value, unit).cuts(starts, ends, len(value))
+    few = _MOST_CUT * count
     best = "" if cuts[""] <= few else min(cuts, key=lambda unit: cuts[unit])
     if cuts[best] > few:
-        cut = f"{cuts['']:,} of {len(placed):,} spans in {quoted(raw.name)} cut words or lie outside their texts"
+        cut = f"{cuts['']:,} of {count:,} spans in {quoted(raw.name)} cut words or lie outside their texts"
         report.doubt(f"{cut}: check their offsets, or give --task tokens to read them so.", "task")
     elif best:
         report.note(f"The offsets of spans in {quoted(raw.name)} were read as {best}, since they cut words otherwise.")
     return "" if cuts[best] > few else best
+
+
+def _words(text: str) -> tuple[list[int], list[int]]:
+    """Return where the words of a text start, and where they end."""
+    words = [match.span() for match in _WORD.finditer(text)]
+    return [start for start, _ in words], [end for _, end in words]
 
 
 def span_fields(sample: Sequence[Mapping[str, Any]], text: str) -> tuple[str, str] | None:
@@ -145,9 +156,8 @@ def sentences_of_spans(
         if any(not 0 <= span.start < span.end <= len(value) for span in given):
             report.drop("a span lies outside its text", raw, number)
             continue
-        words = [match.span() for match in _WORD.finditer(value)]
-        labels = ["O"] * len(words)
-        starts, ends = [start for start, _ in words], [end for _, end in words]
+        starts, ends = _words(value)
+        labels = ["O"] * len(starts)
         for span in sorted(given, key=lambda span: (span.start, span.start - span.end)):
             inside = range(bisect_right(ends, span.start), bisect_left(starts, span.end))
             if any(labels[n] != "O" for n in inside):
@@ -155,9 +165,10 @@ def sentences_of_spans(
                 continue
             for place, n in enumerate(inside):
                 labels[n] = f"{'I' if place else 'B'}-{span.label}"
-                if words[n][0] < span.start or words[n][1] > span.end:
+                if starts[n] < span.start or ends[n] > span.end:
                     report.repair(_CUT, raw, number)
-        raw.sentences.append(LabelledWords(tuple(value[start:end] for start, end in words), tuple(labels), number))
+        words = tuple(value[start:end] for start, end in zip(starts, ends, strict=True))
+        raw.sentences.append(LabelledWords(words, tuple(labels), number))
     raw.info = replace(raw.info, text_a=text, label=spans)
     return raw
 
