@@ -13,6 +13,7 @@ from benchmarks.machine import markdown, report
 from bertviz_lab.config import SHIPPED, FinetuneConfig
 from bertviz_lab.confined import Confinement, Workers, run_confined
 from bertviz_lab.data.corpora.health import examine_files
+from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.finetuning.task_data import examine_labelled
 from bertviz_lab.ui.state.file_reading import PRELOAD
@@ -31,7 +32,7 @@ def pieces(folder: Path) -> dict[str, "partial[Any]"]:
     config = FinetuneConfig(train=(str(table),), model="random")
     return {
         "health report of a text": partial(examine_files, [str(corpus)]),
-        "report on a labelled table": partial(examine_labelled, config, tokenizer, 512, None),
+        "report on a labelled table": partial(examine_labelled, config, tokenizer, 512, None, MAX_BYTES),
     }
 
 

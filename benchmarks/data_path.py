@@ -17,11 +17,10 @@ def run(text: str, folder: str) -> dict[str, float]:
     """Prepare a text in this process and make the first batch; seconds of each stage, tokens, megabytes."""
     from bertviz_lab.config import PretrainConfig
     from bertviz_lab.data.batches import BatchStream
-    from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
-    from bertviz_lab.data.pretraining.split import split_corpus
     from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.pretraining.prepare import prepare
+    from bertviz_lab.training.pretraining.setup import build_data
 
     config = PretrainConfig(corpus=(text,))
     imported = peak_memory()
@@ -33,12 +32,7 @@ def run(text: str, folder: str) -> dict[str, float]:
     reached["The first batch"] = time.perf_counter() - began
     tokenizer = Tokenizer.load(Path(folder) / "tokenizer")
     corpus = TokenizedCorpus.open(Path(folder) / "corpus")
-    training, _ = split_corpus(corpus, min_documents=2)
-    rule = masking_rule(tokenizer, config.mask_probability)
-    data = PretrainingData(
-        training, tokenizer, rule, config.seq_len, config.batch_size, config.short_seq_probability, "nsp", config.seed
-    )
-    next(BatchStream(data))
+    next(BatchStream(build_data(config, tokenizer, corpus).training))
     seconds = time.perf_counter() - began
     ends = [*list(reached.values())[1:], seconds]
     stages = {name: end - start for (name, start), end in zip(reached.items(), ends, strict=True)}
@@ -67,7 +61,7 @@ def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
             size = corpus.stat().st_size
             anew.append(measure(corpus, Path(name) / "one"))
             cached.append(measure(corpus, Path(name) / "two"))
-    speeds = [one["tokens"] / one["stage: Turning text into token ids"] for one in anew]
+    speeds = [one["tokens"] / one["stage: Tokenizing the corpus"] for one in anew]
     return {
         "bytes": size,
         "tokens": anew[0]["tokens"],
