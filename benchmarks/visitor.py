@@ -21,7 +21,6 @@ class Visitor:
         address: str,
         *,
         timeout: float = 60.0,
-        auth: tuple[str, str] | None = None,
         own_address: str | None = None,
     ) -> None:
         # A connection that has been idle may be closed by the server just then: browsers send the request again.
@@ -29,7 +28,6 @@ class Visitor:
         transport = httpx.AsyncHTTPTransport(limits=limits, local_address=own_address)
         self.client = httpx.AsyncClient(base_url=address, timeout=timeout, follow_redirects=True, transport=transport)
         self.is_open = False
-        self._auth = auth
 
     async def __aenter__(self) -> Self:
         return self
@@ -39,8 +37,6 @@ class Visitor:
 
     async def open(self) -> None:
         """Load the page, its scripts, and the run that it follows."""
-        if self._auth:
-            await self._post("login", data={"username": self._auth[0], "password": self._auth[1]})
         page = await self.client.get("")
         page.raise_for_status()
         for script in re.findall(r'href="(lab-static/[^"]+)"', page.text):
