@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import arguments, markdown, report
+from benchmarks.machine import arguments, markdown, report, run_at_once
 from benchmarks.recipes.scores import held_out_passages
 from benchmarks.task_datasets import wiki2015
 from bertviz_lab.data.samples import docstrings
@@ -86,28 +86,18 @@ def write_text(documents: Iterable[str], folder: Path) -> dict[str, int]:
 def measure(name: str, folder: Path, budget: str, pieces: int, seeds: int) -> dict[str, Any]:
     """Train both arms of a domain with some seeds, all at once, and score them."""
     sizes = write_text(DOMAINS[name](), folder)
-    shared = [
-        sys.executable,
-        "-m",
-        "bertviz_lab",
-        "pretrain",
-        "--init-from",
-        BASE,
-        "--corpus",
-        str(folder / "train.txt"),
-    ]
+    shared = [sys.executable, "-m", "bertviz_lab", "pretrain", "--init-from", BASE]
+    shared += ["--corpus", str(folder / "train.txt")]
     shared += ["--batch-size", "32", "--threads", "1", "--no-probes", "--snapshot-room", "0", "--eval-every", "60"]
     arms = {"its vocabulary": [], f"{pieces:,} more pieces": ["--add-vocabulary", str(pieces)]}
     for number, options in enumerate(arms.values()):  # the text is read and tokenized before any clock runs
         prepared = folder / f"prepared-{number}"
         subprocess.run([*shared, *options, "--steps", "1", "--out", str(prepared)], check=True)
     runs = {(arm, seed): folder / f"run-{number}-{seed}" for number, arm in enumerate(arms) for seed in range(seeds)}
-    started = [
-        subprocess.Popen([*shared, *arms[arm], "--time-budget", budget, "--seed", str(seed), "--out", str(out)])
+    run_at_once(
+        [*shared, *arms[arm], "--time-budget", budget, "--seed", str(seed), "--out", str(out)]
         for (arm, seed), out in runs.items()
-    ]
-    if any([run.wait() for run in started]):
-        sys.exit("A training has failed; what it said is above.")
+    )
     passages = held_out_passages(folder / "valid.txt")
     base = load_checkpoint(BASE)
     found: dict[str, Any] = {"characters": sizes, "passages": len(passages), "arms": {}}

@@ -23,6 +23,7 @@ from benchmarks.flops import useful_flops
 from benchmarks.machine import arguments, in_process, markdown, report, spread
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.cores import available_cores
+from bertviz_lab.training.runs.run_folder import read_log
 
 #: (preset, vocabulary, tokens in an example): one of the three is changed at a time.
 LENGTHS = tuple(("mini", 8192, length) for length in (64, 128, 256, 512))
@@ -65,8 +66,7 @@ def several_processes(processes: int, threads: int, seconds: float) -> float:
         command += ["--out", str(out), "--eval-every", "86400", "--snapshot-room", "0", "--no-probes"]
         surroundings = os.environ | {"OMP_NUM_THREADS": str(threads)}
         subprocess.run(command, capture_output=True, check=True, env=surroundings)
-        events = map(json.loads, (out / "events.jsonl").read_text(encoding="utf-8").splitlines())
-        last = [event for event in events if event["event"] == "EvalDone"][-1]
+        last = [row for row in read_log(out)[0] if row["event"] == "EvalDone"][-1]
         return last["tokens"] / last["seconds"]
 
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import arguments, markdown, mean_and_deviation, report
+from benchmarks.machine import arguments, markdown, mean_and_deviation, report, run_at_once
 from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.config import SHIPPED
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
@@ -44,9 +44,7 @@ def train(work: Path, budget: str, seed: int) -> None:
     shared += ["--threads", "1", "--seed", str(seed), "--snapshot-room", "0", "--eval-every", "60"]
     # The text is read and tokenized once, before any clock runs.
     subprocess.run([*shared, *ARMS["lab"], "--steps", "1", "--out", str(work / "prepared")], check=True)
-    runs = [subprocess.Popen([*shared, *options, "--out", str(work / name)]) for name, options in ARMS.items()]
-    if any([run.wait() for run in runs]):
-        sys.exit("A training has failed; what it said is above.")
+    run_at_once([*shared, *options, "--out", str(work / name)] for name, options in ARMS.items())
 
 
 def score(run: Path, seeds: int, examples: int) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from playwright.async_api import Page, Request
 
 from benchmarks.browser import TIMING, async_chromium
 from benchmarks.faulty_server import Server
-from benchmarks.load import percentiles
-from benchmarks.machine import arguments, markdown, report
+from benchmarks.load import percentiles, percentiles_table
+from benchmarks.machine import arguments, report
 from bertviz_lab.ui.server import assets
 
 _PAUSE = 4.0  # seconds between two texts of a visitor
@@ -118,15 +118,13 @@ async def measure(server: Server, visitors: int, seconds: float) -> dict[str, An
 
 def table(result: dict[str, Any]) -> str:
     """Times, then what the server was asked."""
-    columns = ("asked", "p50", "p95", "p99", "max")
-    rows = [[name, *(f"{at[key]:,.0f}" for key in columns)] for name, at in result["milliseconds"].items()]
     requests = ", ".join(f"{name}: {count:,}" for name, count in result["requests"].items()) or "none"
     cores = result["server_cores"]
     return "\n\n".join(
         [
             f"{result['visitors']} visitors for {result['seconds']:g} s, each with a browser on the same cores. Goals: "
             "the server's processor time under 5% of a core, and what it serves as fast as a file.",
-            markdown(["milliseconds", *columns], rows),
+            percentiles_table(result["milliseconds"]),
             f"Processor time of the server: {cores['asking']:.1%} of a core while they ask, {cores['opening']:.1%} "
             "while they open the page, one after the other.",
             f"Requests to the server while they ask: {requests}.",

@@ -324,12 +324,21 @@ async def attend(
     }
 
 
+_PERCENTILES = ("p50", "p95", "p99", "max")
+
+
 def percentiles(times: list[float]) -> dict[str, float]:
     """Of some milliseconds."""
     values = [*np.percentile(times, [50, 95, 99]), max(times)]
-    return {"asked": len(times)} | {
-        name: round(float(value), 1) for name, value in zip(("p50", "p95", "p99", "max"), values, strict=True)
-    }
+    rounded = (round(float(value), 1) for value in values)
+    return {"asked": len(times), **dict(zip(_PERCENTILES, rounded, strict=True))}
+
+
+def percentiles_table(milliseconds: dict[str, dict[str, float]]) -> str:
+    """Return a table of named `percentiles`."""
+    columns = ("asked", *_PERCENTILES)
+    rows = [[name, *(f"{at[key]:,.0f}" for key in columns)] for name, at in milliseconds.items()]
+    return markdown(["milliseconds", *columns], rows)
 
 
 def measure(
@@ -345,14 +354,12 @@ def measure(
 
 def table(result: dict[str, Any]) -> str:
     """Times by question, then the rest in a sentence each."""
-    columns = ("asked", "p50", "p95", "p99", "max")
-    rows = [[name, *(f"{at[key]:,.0f}" for key in columns)] for name, at in result["milliseconds"].items()]
     runs, memory, left = result["runs"], result["memory"], result["left"]
     ratio = memory["end"] / memory["settled"]
     lines = [
         f"{result['visitors']} visitors for {result['minutes']:g} minutes, each asking every 2-5 s; clients and server "
         "on the same cores. Goals: fill-mask p95 500 ms, p99 2 s, no errors or mixed-up answers, memory at most 1.1 x.",
-        markdown(["milliseconds", *columns], rows),
+        percentiles_table(result["milliseconds"]),
         f"Errors: {sum(result['errors'].values())}. Mixed-up answers: {result['mixed_up']} of "
         f"{result['answers_checked']:,} checked. Tracebacks in the log: {result['tracebacks']}.",
         f"Runs: {runs['started']} started, {runs['finished']} finished, {runs['lost']} lost.",

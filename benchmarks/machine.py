@@ -101,6 +101,13 @@ def run_and_watch(command: Sequence[str]) -> int:
     return peak
 
 
+def run_at_once(commands: Iterable[Sequence[str]]) -> None:
+    """Run commands at the same time and wait for all; exits where one fails."""
+    processes = [subprocess.Popen(command) for command in commands]
+    if any([process.wait() for process in processes]):
+        sys.exit("A training has failed; what it said is above.")
+
+
 def in_process(benchmark: str, case: Sequence[Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Run one `--case` of a benchmark in a process of its own, and return the JSON that it prints."""
     command = [sys.executable, "-m", f"benchmarks.{benchmark}", "--case", json.dumps(case)]

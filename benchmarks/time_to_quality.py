@@ -77,10 +77,6 @@ class Setting:
     threads: int
     precision: str
 
-    def config(self, dropout: float) -> BertConfig:
-        rates = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-        return BertConfig.preset(self.preset, vocab_size=self.vocab_size, **rates)
-
 
 def held_out(text: Text, vocab_size: int) -> list[PretrainingBatch]:
     """Fixed examples of the valid file, masked by the paper's rule; every side is scored on these."""
@@ -109,7 +105,7 @@ def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: 
     """The library's own parts, put together with care."""
     tokenizer = learnt_tokenizer(text.train, setting.vocab_size)
     corpus = tokenized(text.train, tokenizer, _EVERYTHING)
-    config = setting.config(dropout=0.1)
+    config = PretrainConfig(preset=setting.preset, dropout=0.1).model_config(setting.vocab_size)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_num_threads(setting.threads or available_cores())
     precision = setting.precision

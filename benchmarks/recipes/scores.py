@@ -25,6 +25,7 @@ from bertviz_lab.data.probes.probe_sets import read_minimal_pairs
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning.tasks.embeddings import pool
 from bertviz_lab.training.loop.hardware import choose_hardware
 from bertviz_lab.training.loop.optim import default_learning_rate, lr_schedule
 from bertviz_lab.training.pretraining.word_scores import masked_passages
@@ -99,7 +100,7 @@ def _vectors(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> It
             [tokenizer.encode(text).ids for text in texts[start : start + 4 * _BATCH]], tokenizer.pad_id
         )
         hidden_BLD = backbone(ids, mask, torch.zeros_like(ids)).last_hidden_state
-        yield ((hidden_BLD * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)).numpy()
+        yield pool(hidden_BLD, mask, "mean").numpy()
 
 
 def blimp_accuracy(model: nn.Module, tokenizer: Tokenizer) -> float | None:
@@ -194,7 +195,7 @@ def fine_tuned_predictions(
         segments, _ = padded_rows([encoding.token_type_ids for encoding in encodings], 0)
         with hardware.autocast():
             hidden_BLD = model.bert(ids, mask, segments).last_hidden_state.float()
-        return head((hidden_BLD * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))[:, 0]
+        return head(pool(hidden_BLD, mask, "mean"))[:, 0]
 
     steps, step = epochs * -(-len(lengths) // _BATCH), 0
     for _ in range(epochs):
