@@ -167,12 +167,12 @@ class ModelInputs:
     def arguments(self) -> dict[str, Tensor]:
         return self.variants(self.input_ids)
 
-    def variants(self, ids_BL: Tensor) -> dict[str, Tensor]:
-        """Return the model's arguments for other ids, (batch, tokens), with the same mask and segments."""
+    def variants(self, tokens_BL: Tensor, name: str = "input_ids") -> dict[str, Tensor]:
+        """Return the model's arguments for other ids, or other "inputs_embeds", with the same mask and segments."""
         return {
-            "input_ids": ids_BL,
-            "attention_mask": self.attention_mask.expand(len(ids_BL), -1),
-            "token_type_ids": self.token_type_ids.expand(len(ids_BL), -1),
+            name: tokens_BL,
+            "attention_mask": self.attention_mask.expand(len(tokens_BL), -1),
+            "token_type_ids": self.token_type_ids.expand(len(tokens_BL), -1),
         }
 
 

@@ -69,6 +69,10 @@ class Target:
         """The position whose final hidden state the head reads; None where it reads all."""
         return None if self.reads_all or is_answer(self.kind) else self.position
 
+    def read(self, hidden_BLD: Tensor) -> Tensor:
+        """Return of final hidden states those that the head reads, (batch, [tokens,] hidden)."""
+        return hidden_BLD if self.read_position is None else hidden_BLD[:, self.read_position]
+
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
         """Return the score of this class in nats, (batch,), from the final hidden states at its `read_position`.
 

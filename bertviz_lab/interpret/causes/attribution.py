@@ -169,9 +169,8 @@ def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, word
     """Return the gradient of the target's score with respect to the word vectors, (batch, tokens, hidden)."""
     dtype = backbone(checkpoint).embeddings.word.weight.dtype
     words_BLD = words_BLD.detach().clone().requires_grad_()
-    arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD.to(dtype)}
-    del arguments["input_ids"]
     with torch.enable_grad():
+        arguments = inputs.variants(words_BLD.to(dtype), "inputs_embeds")
         vectors = final_vectors(checkpoint, target.read_position, arguments)
         (gradient,) = torch.autograd.grad(target.score(checkpoint.model, vectors).sum(), words_BLD)
     return gradient
@@ -231,7 +230,7 @@ def ablate_heads(
     check_passes(checkpoint, len(inputs.encoding), (layers + 1) * (heads + 1) / 2, "Head ablation")
     model, place, length = backbone(checkpoint), target.read_position, len(inputs.encoding)
     *states, final = model(**inputs.arguments(), output_hidden_states=True).hidden_states
-    baseline = float(target.score(checkpoint.model, final if place is None else final[:, place]))
+    baseline = float(target.score(checkpoint.model, target.read(final)))
     attn_mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, final.device)
     scores = torch.empty(layers, heads + 1, dtype=torch.float64)
     finished, total = 0, layers * (layers + 1) / 2

@@ -74,8 +74,7 @@ def decompose_logit(
     names = summed_embeddings(checkpoint)
     embeddings = dict(zip(names, parts, strict=False))
     by_layer = np.array(parts[len(names) :]).reshape(config.num_hidden_layers, config.num_attention_heads + 1)
-    final = out.last_hidden_state if target.read_position is None else out.last_hidden_state[:, at]
-    logits = head_logits(checkpoint.model, target.kind, final)[0]
+    logits = head_logits(checkpoint.model, target.kind, target.read(out.last_hidden_state))[0]
     logit = logits[target.index] - (logits[target.against.index] if target.against else 0)
     return LogitDecomposition(
         inputs.encoding, target, float(logit), embeddings, by_layer[:, :-1], by_layer[:, -1], biases

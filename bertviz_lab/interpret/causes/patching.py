@@ -224,20 +224,19 @@ class _Runs:
     def __init__(
         self, checkpoint: Checkpoint, inputs: ModelInputs, target: Target, corruption: Corruption, direction: Direction
     ) -> None:
-        self._checkpoint, self._place, length = checkpoint, target.read_position, len(inputs.encoding)
+        self._checkpoint, self._target, length = checkpoint, target, len(inputs.encoding)
         check_memory(checkpoint, length, traced=True)
         model = backbone(checkpoint)
         pair = [corruption.words, model.embeddings.word(inputs.input_ids)]
-        arguments = inputs.variants(inputs.input_ids.expand(2, -1))
-        arguments["inputs_embeds"] = torch.cat(pair if direction == "denoising" else pair[::-1])
-        del arguments["input_ids"]
+        words = torch.cat(pair if direction == "denoising" else pair[::-1])
+        arguments = inputs.variants(words, "inputs_embeds")
         self._out: Any = model(**arguments, output_trace=True, output_hidden_states=True)
         device = self._out.last_hidden_state.device
         self._mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, device)
 
     def unpatched(self) -> Tensor:
         """Return the final hidden states of both runs that the target's head reads, (2, [tokens,] hidden)."""
-        return self._read(self._out.hidden_states[-1])
+        return self._target.read(self._out.hidden_states[-1])
 
     def patched(self, cells: Sequence[Cell]) -> Tensor:
         """Return the same with one cell patched each, all of the same layer: (cells, [tokens,] hidden).
@@ -264,10 +263,7 @@ class _Runs:
             ]
             *_, (hidden_BLD, _) = model.encoder(hidden_BLD, self._mask, start_layer=layer, patches=patches)
             hidden_BLD = model.as_final(hidden_BLD)
-        return self._read(hidden_BLD)
-
-    def _read(self, hidden_BLD: Tensor) -> Tensor:
-        return hidden_BLD if self._place is None else hidden_BLD[:, self._place]
+        return self._target.read(hidden_BLD)
 
 
 @analysis
