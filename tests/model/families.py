@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
 import transformers
 from torch import Tensor, nn
@@ -48,12 +49,13 @@ _MORE = {
     "electra": ("ReplacedTokenDetection",),
 }
 
-#: Every family and head: (variant, end of the class's name).
-CASES = [
+_CASES = [
     (variant, head)
     for variant, (model_type, _) in VARIANTS.items()
     for head in ("Model", *_TASKS, *_MORE.get(model_type, ()))
 ]
+#: Every family and head: the variant, and the end of the class's name.
+every_head = pytest.mark.parametrize(("variant", "head"), _CASES, ids=map("-".join, _CASES))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
 import transformers
 from torch import Tensor, nn
@@ -58,6 +59,7 @@ QUESTION = Kind(
     ("start_positions", "end_positions"),
 )
 KINDS = (MODEL, PRETRAINING, MASKED_LM, NEXT_SENTENCE, SEQUENCE, TOKENS, QUESTION)
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
 
 
 def small_config(**changes: Any) -> BertConfig:
@@ -149,6 +151,11 @@ def gradients(model: nn.Module, loss: Tensor) -> dict[str, Tensor]:
         name: torch.zeros_like(p) if p.grad is None else p.grad.clone()
         for name, p in model.named_parameters(remove_duplicate=False)
     }
+
+
+def same_weights(a: nn.Module, b: nn.Module) -> bool:
+    pairs = zip(a.named_parameters(), b.named_parameters(), strict=True)
+    return all(name == other and torch.equal(p, q) for (name, p), (other, q) in pairs)
 
 
 def largest_difference(a: Tensor, b: Tensor) -> float:

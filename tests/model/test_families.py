@@ -5,12 +5,11 @@ import torch
 from torch import Tensor
 
 from bertviz_lab.model.weight_names import belongs_to_backbone, place_of
-from tests.model.families import CASES, VARIANTS, inputs, is_tied, our_model, pair
+from tests.model.families import VARIANTS, every_head, inputs, is_tied, our_model, pair
 from tests.model.support import gradients, largest_difference
 
 TOLERANCE = 1e-5
 
-every_head = pytest.mark.parametrize(("variant", "head"), CASES, ids=[f"{v}-{h}" for v, h in CASES])
 every_family = pytest.mark.parametrize("variant", VARIANTS)
 OUTPUTS = {
     "Model": ("last_hidden_state", "pooler_output"),

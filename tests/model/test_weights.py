@@ -14,22 +14,24 @@ from bertviz_lab.model.weights import (
     weight_files,
     write_tensors,
 )
-from tests.model.support import KINDS, MASKED_LM, PRETRAINING, SEQUENCE, as_huggingface, build, inputs, small_config
-
-
-def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
-    pairs = zip(a.named_parameters(), b.named_parameters(), strict=True)
-    return all(name == other and torch.equal(p, q) for (name, p), (other, q) in pairs)
-
-
-every_head = pytest.mark.parametrize("kind", KINDS, ids=str)
+from tests.model.support import (
+    MASKED_LM,
+    PRETRAINING,
+    SEQUENCE,
+    as_huggingface,
+    build,
+    every_kind,
+    inputs,
+    same_weights,
+    small_config,
+)
 
 
 def without(state: dict[str, torch.Tensor], *names: str) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in state.items() if name not in names}
 
 
-@every_head
+@every_kind
 def test_the_names_are_those_that_transformers_saves(kind, tmp_path):
     model = build(kind)
     as_huggingface(kind, model).save_pretrained(tmp_path)
@@ -39,7 +41,7 @@ def test_the_names_are_those_that_transformers_saves(kind, tmp_path):
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-@every_head
+@every_kind
 @pytest.mark.parametrize("prefixed", [True, False])
 def test_weights_load_with_the_prefix_and_without(kind, prefixed):
     model, other = build(kind), build(kind, seed=1)
@@ -162,7 +164,7 @@ def test_a_damaged_file_is_named(damage, tmp_path):
         read_tensors([path])
 
 
-@every_head
+@every_kind
 def test_layers_that_share_weights_are_one_set_and_saved_one_by_one(kind, tmp_path):
     config = small_config(share_layers=True, num_hidden_layers=3)
     model = build(kind, config)

@@ -58,6 +58,13 @@ def after(steps: int) -> Callable[[], bool]:
     return lambda: next(asked) >= steps
 
 
+def fake_clock(monkeypatch: pytest.MonkeyPatch, tick: float) -> Iterator[float]:
+    """A clock that moves on by `tick` seconds whenever it is read."""
+    clock = itertools.count(step=tick)
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    return clock
+
+
 def finish(
     config: PretrainConfig, folder: Path, should_stop: Callable[[], bool] = lambda: False, **options
 ) -> list[Event]:

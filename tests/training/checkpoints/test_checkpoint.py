@@ -14,10 +14,17 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, model_name, save_checkpoint, write_checkpoint
-from tests.model.support import KINDS, MASKED_LM, PRETRAINING, SEQUENCE, Kind, inputs, largest_difference
+from tests.model.support import (
+    MASKED_LM,
+    PRETRAINING,
+    SEQUENCE,
+    Kind,
+    every_kind,
+    inputs,
+    largest_difference,
+    same_weights,
+)
 from tests.training.support import checkpoint_of
-
-every_head = pytest.mark.parametrize("kind", KINDS, ids=str)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -45,7 +52,7 @@ def test_the_model_of_a_run_has_the_name_of_the_run(tokenizer, tmp_path):
     ]
 
 
-@every_head
+@every_kind
 def test_saving_and_loading_changes_nothing(kind, tokenizer, tmp_path):
     saved = checkpoint_of(kind, tokenizer)
     loaded = load_checkpoint(save_checkpoint(saved, tmp_path / "saved"))
@@ -54,8 +61,7 @@ def test_saving_and_loading_changes_nothing(kind, tokenizer, tmp_path):
     assert loaded.card == saved.card
     assert loaded.name == "saved"
     assert loaded.tokenizer.fingerprint == tokenizer.fingerprint
-    ours, theirs = saved.model.state_dict(), loaded.model.state_dict()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert same_weights(saved.model, loaded.model)
 
 
 def test_a_head_that_is_missing_is_named_and_starts_the_same_each_time(tokenizer, tmp_path):

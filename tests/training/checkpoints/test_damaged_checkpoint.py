@@ -99,9 +99,7 @@ def test_a_hub_id_that_cannot_be_fetched_gets_one_clear_sentence():
 
 def claiming(folder: Path, **claims: object) -> Path:
     """The little model with other numbers in its config.json."""
-    little_folder(folder)
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | claims))
+    rewrite_config(little_folder(folder), **claims)
     return folder
 
 
@@ -148,10 +146,9 @@ def test_a_model_of_more_bytes_than_are_allowed_is_refused_before_it_is_read(tmp
 
 
 def test_a_head_whose_weights_are_missing_counts_too(tmp_path):
-    folder = claiming(tmp_path / "model", architectures=["BertForSequenceClassification"])
-    path = folder / "config.json"
     labels = {str(number): f"label {number}" for number in range(100_000)}
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"id2label": labels, "num_labels": len(labels)}))
+    claims = {"architectures": ["BertForSequenceClassification"], "id2label": labels, "num_labels": len(labels)}
+    folder = claiming(tmp_path / "model", **claims)
     state = {name: t for name, t in load_file(folder / "model.safetensors").items() if not name.startswith("cls")}
     save_file(state, folder / "model.safetensors")
     with pytest.raises(InputError, match="MB of weights in 32 bits"):

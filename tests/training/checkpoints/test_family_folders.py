@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 
 from bertviz_lab import Checkpoint, InputError, Tokenizer, load_checkpoint, save_checkpoint
 from bertviz_lab.config.families import FAMILIES
-from tests.model.families import CASES, VARIANTS, inputs, our_model, pair
-from tests.model.support import largest_difference
+from tests.model.families import VARIANTS, every_head, inputs, our_model, pair
+from tests.model.support import largest_difference, same_weights
+from tests.training.support import rewrite_config
 
-every_head = pytest.mark.parametrize(("variant", "head"), CASES, ids=[f"{v}-{h}" for v, h in CASES])
 OUTPUTS = {"Model": "last_hidden_state", "PreTraining": "seq_relationship_logits", "QuestionAnswering": "end_logits"}
 
 
@@ -69,15 +69,14 @@ def test_a_saved_folder_opens_in_transformers_with_the_same_outputs(variant, hea
     assert difference(model, theirs.eval(), head) < 1e-5
     again = load_checkpoint(folder)
     assert again.config == model.config
-    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), again.model.parameters(), strict=True))
+    assert same_weights(model, again.model)
 
 
 def saved(folder: Path, variant: str, head: str = "MaskedLM", **claims: object) -> Path:
     """A folder of a small model whose config.json claims something else."""
     model = our_model(variant, head)
     save_checkpoint(Checkpoint(model, _tokenizer(), model.config), folder)
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | claims))
+    rewrite_config(folder, **claims)
     return folder
 
 
@@ -115,8 +114,7 @@ def test_a_family_in_name_with_the_tensors_of_another_is_refused(tmp_path):
     albert = saved(tmp_path / "albert", "albert")
     bare = {name.removeprefix("albert."): t for name, t in load_file(albert / "model.safetensors").items()}
     save_file(bare, albert / "model.safetensors")
-    path = albert / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_type": "electra", "architectures": None}))
+    rewrite_config(albert, model_type="electra", architectures=None)
     with pytest.raises(
         InputError, match=r"^The weights in albert lack embeddings_project.weight, embeddings_project.bias, "
     ):

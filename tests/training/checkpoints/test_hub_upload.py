@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from huggingface_hub import ModelCard
 
 from bertviz_lab import InputError, load_checkpoint
@@ -22,6 +21,7 @@ from bertviz_lab.config import FinetuneConfig, PretrainConfig, shipped_models
 from bertviz_lab.training.checkpoints.hub_upload import card_for_hub, push_to_hub, scores_of
 from bertviz_lab.training.checkpoints.model_card import run_command, source_name
 from tests.little import little_checkpoint, little_folder
+from tests.model.support import same_weights
 from tests.ui.fake_hub import FakeHub, fake_hub
 
 ROOT = Path(__file__).parents[3]
@@ -72,7 +72,7 @@ def test_what_is_published_can_be_opened_again_and_is_private(hub: FakeHub, tmp_
         (fetched / name).parent.mkdir(parents=True, exist_ok=True)
         (fetched / name).write_bytes(content)
     theirs, ours = load_checkpoint(fetched), load_checkpoint(tmp_path / "model")
-    assert all(torch.equal(a, b) for a, b in zip(theirs.model.parameters(), ours.model.parameters(), strict=True))
+    assert same_weights(theirs.model, ours.model)
     card = ModelCard.load(fetched / "README.md")
     assert (card.data.license, card.data.language, card.data.library_name) == ("apache-2.0", "en", "transformers")
 

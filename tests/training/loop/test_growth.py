@@ -19,7 +19,7 @@ from bertviz_lab.training.runs.events import EvalDone, format_event
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.family_checkpoints import family_checkpoint
 from tests.little import little_checkpoint
-from tests.model.support import KINDS, build, largest_difference, small_config
+from tests.model.support import MASKED_LM, build, largest_difference, small_config
 from tests.training.support import (
     after,
     finish,
@@ -46,7 +46,7 @@ def logits(model: nn.Module, ids: torch.Tensor, **given) -> torch.Tensor:
 @pytest.mark.parametrize("model_type", ["bert", "roberta", "deberta-v2", "modernbert", "mpnet"])
 def test_leaving_out_what_adds_nothing_changes_nothing(model_type, tmp_path):
     if model_type == "bert":
-        model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM))
+        model = build(MASKED_LM)
     else:
         model = family_checkpoint(model_type, tmp_path, num_hidden_layers=3).model
     ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=True)
@@ -64,7 +64,7 @@ def test_leaving_out_what_adds_nothing_changes_nothing(model_type, tmp_path):
 
 
 def test_a_layer_that_joins_leaves_the_model_as_it_was_and_is_trained_from_there():
-    model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM), small_config(hidden_dropout_prob=0.0))
+    model = build(MASKED_LM, small_config(hidden_dropout_prob=0.0))
     done = [0.0]
     stacking = ProgressiveStacking(model, 0.6, lambda: done[0], is_new=True)
     assert stacking.is_growing
@@ -81,7 +81,7 @@ def test_a_layer_that_joins_leaves_the_model_as_it_was_and_is_trained_from_there
 
 
 def test_layers_that_are_trained_stay_whatever_the_schedule_says():
-    model = build(next(kind for kind in KINDS if kind.ours is BertForMaskedLM))
+    model = build(MASKED_LM)
     stacking = ProgressiveStacking(model, 0.9, lambda: 0.0, is_new=True)
     with torch.no_grad():
         layers_of(model)[1].output.bias.add_(1)

@@ -1,6 +1,5 @@
 """The loop: steps, time and gradients, whatever the task."""
 
-import itertools
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +11,10 @@ from torch import Tensor, nn
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop import loop
-from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
 from bertviz_lab.training.loop.optim import lr_schedule
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, ProbesDone, RunFinished, SnapshotSaved, StepDone
-
-CPU = Hardware(torch.device("cpu"), "fp32", 1)
+from tests.training.support import CPU, after, fake_clock
 
 
 @dataclass
@@ -177,8 +174,8 @@ def test_reports_come_at_first_at_once_and_then_more_rarely():
 
 @pytest.mark.parametrize(("asked", "reason"), [(0, "stopped"), (7, "stopped"), (20, "finished")])
 def test_it_stops_when_it_is_asked_to_and_saves(asked, reason, report_always):
-    task, count = FitALine(), itertools.count()
-    events = run(task, should_stop=lambda: next(count) >= asked)
+    task = FitALine()
+    events = run(task, should_stop=after(asked))
     assert (events[-1].step, events[-1].reason, task.saved) == (asked, reason, [asked])
     assert asked or [type(event) for event in events] == [CheckpointSaved, RunFinished]
 
@@ -257,8 +254,7 @@ def test_a_resumed_run_does_not_repeat_the_probes_of_its_checkpoint():
 
 @pytest.mark.parametrize("cost", [0.25, 2.0])
 def test_probes_take_at_most_their_share_of_the_time(report_never, monkeypatch, cost):
-    clock = itertools.count(step=0.025)
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    fake_clock(monkeypatch, 0.025)
     task = FitALine(probing=cost)
     events = run(task, plan(steps=2_000, eval_every=0.125))
     assert len(task.probed) * cost < 6 + 0.03 * events[-1].seconds + 2 * cost
@@ -270,8 +266,7 @@ def test_probes_take_at_most_their_share_of_the_time(report_never, monkeypatch, 
 
 
 def test_probes_do_not_count_as_training_time(report_never, monkeypatch):
-    clock = itertools.count(step=0.01)
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    fake_clock(monkeypatch, 0.01)
     seconds = [run(FitALine(probing=cost), plan(steps=30, eval_every=1e9))[-1].seconds for cost in (None, 0.9)]
     assert seconds[0] == pytest.approx(seconds[1], abs=0.5)
 
@@ -285,8 +280,7 @@ def test_early_stopping_finishes_the_run_at_that_step(report_never):
 
 
 def test_scores_take_at_most_a_tenth_of_the_time(report_never, monkeypatch):
-    clock = itertools.count(step=0.01)
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    clock = fake_clock(monkeypatch, 0.01)
 
     class Slow(FitALine):
         def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
@@ -302,8 +296,7 @@ def test_scores_take_at_most_a_tenth_of_the_time(report_never, monkeypatch):
 
 
 def test_a_run_by_time_ends_in_time_with_a_rate_near_zero(report_always, monkeypatch):
-    clock = itertools.count(step=0.001)
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    fake_clock(monkeypatch, 0.001)
     events = run(FitALine(), plan(steps=None, seconds=2.0))
     steps = [event for event in events if isinstance(event, StepDone)]
     assert events[-1].reason == "finished"
@@ -319,8 +312,7 @@ def test_a_run_by_time_ends_in_time_with_a_rate_near_zero(report_always, monkeyp
 
 
 def test_the_time_left_is_reckoned_by_the_cost_of_later_steps_and_the_speed_of_this_session(report_always, monkeypatch):
-    clock = itertools.count(step=0.001)
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    fake_clock(monkeypatch, 0.001)
 
     def third_of_the_work(done: float) -> float:  # the first half of the steps is a third of it
         return done / 1.5 if done < 0.5 else 1 / 3 + (done - 0.5) / 0.75
@@ -328,8 +320,7 @@ def test_the_time_left_is_reckoned_by_the_cost_of_later_steps_and_the_speed_of_t
     events = run(FitALine(), plan(steps=100, work_done=third_of_the_work))
     half = next(event for event in events if isinstance(event, StepDone) and event.step == 50)
     assert half.eta_seconds == pytest.approx(2 * half.seconds)
-    clock = itertools.count(step=0.001)
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    fake_clock(monkeypatch, 0.001)
     slowly = Progress(step=50, seconds=5_000.0)  # the machine was busy
     events = run(FitALine(), plan(steps=100), progress=slowly)
     at_75 = next(event for event in events if isinstance(event, StepDone) and event.step == 75)

@@ -22,7 +22,18 @@ from bertviz_lab.training.loop.optim import (
     set_learning_rate,
 )
 from bertviz_lab.training.loop.training_run import load_optimizers, optimizer_tensors
-from tests.model.support import KINDS, MODEL, PRETRAINING, QUESTION, SEQUENCE, TOKENS, build, inputs, labels_for
+from tests.model.support import (
+    MODEL,
+    PRETRAINING,
+    QUESTION,
+    SEQUENCE,
+    TOKENS,
+    build,
+    every_kind,
+    inputs,
+    labels_for,
+    same_weights,
+)
 
 
 def settings(**changes) -> PretrainConfig:
@@ -34,7 +45,7 @@ def names_in(model: torch.nn.Module, parameters) -> set[str]:
     return {name for name, p in model.named_parameters() if id(p) in wanted}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@every_kind
 def test_matrices_and_tables_decay_and_biases_and_layer_norms_do_not(kind):
     model = build(kind)
     decayed, plain = parameter_groups(model, 0.01)
@@ -50,11 +61,11 @@ def test_matrices_and_tables_decay_and_biases_and_layer_norms_do_not(kind):
     assert (
         names_in(model, decayed["params"]) | names_in(model, plain["params"]) == dict(model.named_parameters()).keys()
     )
-    assert "bert.embeddings.word.weight" in names_in(model, decayed["params"]) or kind is KINDS[0]
+    assert "bert.embeddings.word.weight" in names_in(model, decayed["params"]) or kind is MODEL
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@every_kind
 def test_every_parameter_is_updated_by_exactly_one_rule(optimizer, kind):
     model = build(kind)
     optimizers = build_optimizers(model, settings(optimizer=optimizer), 1e-3)
@@ -135,7 +146,7 @@ def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
                 assert {group["lr"] for group in optimizer.param_groups} == {factor * rate}
 
 
-HEADS = tuple(kind for kind in KINDS if kind in (SEQUENCE, TOKENS, QUESTION))
+HEADS = (SEQUENCE, TOKENS, QUESTION)
 
 
 def tuning(**changes) -> FinetuneConfig:
@@ -215,7 +226,7 @@ def test_optimizers_resume_exactly(rule, tmp_path):
     for _ in range(2):
         step(model, optimizers)
         step(copy, fresh)
-    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), copy.parameters(), strict=True))
+    assert same_weights(model, copy)
 
 
 def test_random_generators_resume_exactly_and_those_of_a_gpu_are_left_out_on_a_cpu(tmp_path, monkeypatch):

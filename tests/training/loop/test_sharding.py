@@ -1,6 +1,5 @@
 """Several processes: sharded models, and a clock that all of them read alike."""
 
-import itertools
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +12,10 @@ from torch import nn
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
-from bertviz_lab.training.loop import clock
 from bertviz_lab.training.loop.clock import SYNC_SECONDS, Stopwatch
 from bertviz_lab.training.loop.sharding import shard_like, whole, whole_model
 from bertviz_lab.training.runs.run_folder import record
-from tests.training.support import SHARED_RUN, finish, launch, logged, same, short_run, weights
+from tests.training.support import SHARED_RUN, after, fake_clock, finish, launch, logged, same, short_run, weights
 
 
 @pytest.fixture
@@ -89,11 +87,6 @@ class Network:
         return self.sent[self.received - 1]
 
 
-def fake_clock(monkeypatch: pytest.MonkeyPatch, tick: float) -> None:
-    ticks = itertools.count(step=tick)
-    monkeypatch.setattr(clock.time, "perf_counter", lambda: next(ticks))
-
-
 def test_processes_see_the_same_seconds_and_exchange_them_a_few_times_a_second(monkeypatch):
     fake_clock(monkeypatch, 0.001)
     main = Network(0)
@@ -113,8 +106,8 @@ def test_processes_see_the_same_seconds_and_exchange_them_a_few_times_a_second(m
 
 def test_a_stop_request_reaches_all_processes_at_the_same_step(monkeypatch):
     fake_clock(monkeypatch, 0.01)
-    main, asked = Network(0), itertools.count()
-    stopwatch = Stopwatch(main, lambda: next(asked) >= 5, earlier=0.0)
+    main = Network(0)
+    stopwatch = Stopwatch(main, after(5), earlier=0.0)
     reads = [stopwatch.read() for _ in range(400)]
     other = Stopwatch(Network(1, main.sent), lambda: False, earlier=0.0)
     assert [other.read() for _ in range(400)] == reads
@@ -122,6 +115,5 @@ def test_a_stop_request_reaches_all_processes_at_the_same_step(monkeypatch):
 
 
 def test_a_single_process_reads_its_clock_and_asks_for_a_stop_each_step():
-    asked = itertools.count()
-    stopwatch = Stopwatch(Network(0, processes=1), lambda: next(asked) == 2, earlier=0.0)
+    stopwatch = Stopwatch(Network(0, processes=1), after(2), earlier=0.0)
     assert [stopwatch.read()[1] for _ in range(3)] == [False, False, True]

@@ -54,7 +54,7 @@ def batch(vocab: int, examples: int = 4) -> PretrainingBatch:
     positions = torch.tensor([[1, 4, 0], [2, 3, 5], [1, 6, 7], [1, 2, 3]])[:examples]
     return PretrainingBatch(
         input_ids=ids,
-        attention_mask=mask,
+        attention_mask=mask.bool(),
         token_type_ids=torch.zeros_like(ids),
         masked_positions=positions,
         labels=labels,
@@ -91,7 +91,7 @@ def test_with_equal_heads_the_relations_of_queries_and_keys_are_the_attention_ma
         [own.query_states, theirs.query_states], [own.key_states, theirs.key_states], given.attention_mask
     )
     divergence = F.kl_div(own.attention_probs.clamp_min(1e-30).log(), theirs.attention_probs, reduction="none").sum(-1)
-    shown = given.attention_mask.bool()[:, None].expand_as(divergence)
+    shown = given.attention_mask[:, None].expand_as(divergence)
     assert loss == pytest.approx(float(divergence[shown].mean() * given.attention_mask.sum()), rel=1e-4)
 
 

@@ -69,7 +69,6 @@ def test_the_generator_is_a_fraction_as_wide_with_whole_heads_on_the_same_embedd
 
 def test_losses_and_gradients_are_those_of_transformers(tmp_path):
     model, given = both(seed=3), batch(VOCABULARY)
-    given = replace(given, attention_mask=given.attention_mask.bool())
     tokenizer = little_checkpoint().tokenizer
     folders = {"discriminator": model.discriminator, "generator": model.generator}
     for name, part in folders.items():
@@ -109,7 +108,6 @@ def test_losses_and_gradients_are_those_of_transformers(tmp_path):
 
 def test_only_chosen_tokens_are_replaced_and_a_sample_of_the_original_is_no_replacement():
     model, given = both(), batch(VOCABULARY)
-    given = replace(given, attention_mask=given.attention_mask.bool())
     out = model(given)
     replaced = out.labels == 1
     chosen = torch.zeros_like(replaced)
@@ -136,7 +134,6 @@ def test_samples_come_as_often_as_the_softmax_says():
 
 def test_evaluation_tells_of_both_and_leaves_the_random_stream_alone():
     model, given = both(), batch(VOCABULARY)
-    given = replace(given, attention_mask=given.attention_mask.bool())
     before = torch.get_rng_state()
     scores = evaluate_pretraining(model, [given, given], CPU)
     assert torch.equal(torch.get_rng_state(), before)

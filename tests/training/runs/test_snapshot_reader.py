@@ -14,7 +14,7 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter, is_snapshot_step, list_snapshots
 from bertviz_lab.training.runs.snapshot_reader import open_snapshots
 from tests.little import little_checkpoint
-from tests.model.support import MASKED_LM, build, small_config
+from tests.model.support import MASKED_LM, build, same_weights, small_config
 from tests.training.support import finish, short_run
 
 
@@ -54,8 +54,7 @@ def test_a_model_that_ships_is_the_last_step_of_its_own_history(tmp_path):
     (tmp_path / "m" / "training.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in log), encoding="utf-8")
     past = open_snapshots(tmp_path / "m")
     assert past.steps() == (0, 30)
-    pairs = zip(past.open(30).model.parameters(), models[-1].model.parameters(), strict=True)
-    assert all(torch.equal(one, other) for one, other in pairs)
+    assert same_weights(past.open(30).model, models[-1].model)
     with pytest.raises(InputError, match="no snapshot of step 25"):
         past.open(25)
 
