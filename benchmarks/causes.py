@@ -147,7 +147,7 @@ def measure(name: str, cases: list[Case]) -> dict[str, Any]:
     return body | {"seconds": round(time.perf_counter() - began, 1)}
 
 
-def seconds(name: str, turns: int = 5) -> dict[str, Any]:
+def seconds(name: str) -> dict[str, Any]:
     """Return the time of each analysis of a text of 16 tokens, with all cores, and the processor's time for it."""
     checkpoint, text = load_checkpoint(name), "The capital of France is the city of [MASK], which lies there."
     corruption = interpret.propose_corruption(checkpoint, text)
@@ -162,7 +162,7 @@ def seconds(name: str, turns: int = 5) -> dict[str, Any]:
     for analysis, run in analyses.items():
         run()
         walls, processor = [], []
-        for _ in range(turns):
+        for _ in range(5):
             began = time.perf_counter(), time.process_time()
             run()
             walls.append(time.perf_counter() - began[0])

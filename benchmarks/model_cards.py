@@ -163,7 +163,7 @@ def _chosen(run: Path, rows: Sequence[dict[str, Any]], chosen_by_scored: bool) -
     return told
 
 
-def _work(rows: Sequence[dict[str, Any]], run: Path, hardware: str = "") -> str:
+def _work(rows: Sequence[dict[str, Any]], run: Path, hardware: str) -> str:
     """How long, on what: on this processor, or on the `hardware` that is named."""
     last = [row for row in rows if row["event"] == "StepDone"][-1]
     started = [row for row in rows if row["event"] == "RunStarted"][-1]

@@ -53,7 +53,7 @@ def missing_data() -> str:
     )
 
 
-def held_out_passages(path: Path, passages: int = _PASSAGES) -> list[str]:
+def held_out_passages(path: Path) -> list[str]:
     """The first sentences of each document of a held-out text, in one piece."""
     found: list[str] = []
     for document in read_documents([path]):
@@ -64,7 +64,7 @@ def held_out_passages(path: Path, passages: int = _PASSAGES) -> list[str]:
             sentences.append(sentence)
         if sentences:
             found.append(" ".join(sentences))
-        if len(found) == passages:
+        if len(found) == _PASSAGES:
             break
     return found
 

@@ -31,7 +31,7 @@ class MaskedText:
     labels: tuple[int, ...]  # the original id at chosen positions, -100 elsewhere
 
 
-def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None = 512) -> Encoding:
+def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None) -> Encoding:
     """Return the encoding of a text or pair. Raises `InputError` when there is no text."""
     if not text_a.strip() and not (text_b or "").strip():
         raise InputError("Type a sentence first.")

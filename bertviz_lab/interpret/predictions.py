@@ -142,7 +142,7 @@ def mask_probabilities(
     return inputs, positions, targets.head_scores(checkpoint, "token", out.last_hidden_state[0])
 
 
-def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
+def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None) -> tuple[ModelInputs, tuple[int, ...]]:
     """Return the inputs and the positions of the [MASK]s. Raises `InputError`, with advice, where there is none."""
     tokenizer = checkpoint.tokenizer
     inputs = encode_inputs(checkpoint, text, text_b)

@@ -23,7 +23,7 @@ from bertviz_lab.model.trace import LayerTrace, Patch, Stages, patched
 class EncoderLayer(nn.Module):
     """One encoder layer, post-norm as in BERT or pre-norm."""
 
-    def __init__(self, config: BertConfig, layer: int = 0):
+    def __init__(self, config: BertConfig, layer: int):
         super().__init__()
         size, width, bias = config.hidden_size, config.intermediate_size, config.mlp_bias
         self.attention = SelfAttention(config, layer)
@@ -47,8 +47,8 @@ class EncoderLayer(nn.Module):
         head_mask_H: Mask,
         explicit: bool,
         stages: Stages,
-        positions: Any = None,
-        patches: Sequence[Patch] = (),
+        positions: Any,
+        patches: Sequence[Patch],
     ) -> Tensor:
         """Return the new states of the query positions, (batch, queries, hidden); fill `stages` for a `LayerTrace`.
 
@@ -141,7 +141,7 @@ class Encoder(nn.Module):
 
 
 def set_gradient_checkpointing(model: nn.Module, enabled: bool) -> None:
-    """Return whether training keeps only each layer's input and computes the rest again.
+    """Set whether training keeps only each layer's input and computes the rest again.
 
     The gradients are the same, in less memory and a third more time (Chen et al. 2016).
     """

@@ -121,7 +121,7 @@ def teacher_outputs(
 def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example], max_length: int | None = None) -> str:
     """Return a sentence where texts are longer than a model reads and lose their ends; "" where none is."""
     texts = [example for example in examples if isinstance(example, LabelledText)]
-    limit = min(max_length or checkpoint.max_length, checkpoint.config.max_position_embeddings)
+    limit = _row_length(checkpoint, max_length)
     encodings = (checkpoint.tokenizer.encode(text.text_a, text.text_b, max_length=limit) for text in texts)
     cut = [encoding.dropped for encoding in encodings if encoding.dropped]
     if not cut:

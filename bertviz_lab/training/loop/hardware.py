@@ -96,7 +96,7 @@ class Hardware:
         return model if self.device.type == "cpu" else copy.deepcopy(model).to(self.device)
 
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
-        """Return whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""
+        """Have the backward pass inside exchange gradients or not: once a step, with its last micro-batch."""
         if self.is_sharded:
             model.set_requires_gradient_sync(now)  # type: ignore[operator]
             return contextlib.nullcontext()

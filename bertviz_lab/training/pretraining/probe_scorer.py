@@ -132,7 +132,7 @@ def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
     return [[listed[place] for place in batch] for batch in batches]
 
 
-def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = False) -> Tensor:
+def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool) -> Tensor:
     """Return the answers' log-probabilities, in nats, (rows,), on the CPU in 64 bits."""
     device = next(model.parameters()).device
     names = ("ids", "segments", "position", "answer")

@@ -37,7 +37,7 @@ class ReplacedTokens:
 class GeneratorAndDiscriminator(nn.Module):
     """The two models, on the same embeddings: tokens, positions, segments and the LayerNorm over their sum."""
 
-    def __init__(self, config: BertConfig, generator_config: BertConfig, seed: int = 0) -> None:
+    def __init__(self, config: BertConfig, generator_config: BertConfig, seed: int) -> None:
         super().__init__()
         random = torch.Generator().manual_seed(seed)
         self.discriminator = BertForReplacedTokenDetection(config, generator=random)
