@@ -16,6 +16,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
 VOCABULARY_CHARACTERS = 20_000_000  # as much as a vocabulary needs to settle
+EVERYTHING = 10**12  # characters
 _WORDS = 60_000  # of the made-up language
 
 

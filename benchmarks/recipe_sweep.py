@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
+from benchmarks.corpus import EVERYTHING, find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import RESULTS, arguments, machine, report
 from benchmarks.recipes.scores import (
     blimp_accuracy,
@@ -31,7 +31,7 @@ from benchmarks.recipes.scores import (
     unigram_bits_per_character,
 )
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import EVERYTHING, state_file, train
+from benchmarks.recipes.training import state_file, train
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant, suited
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining

@@ -31,7 +31,7 @@ import torch
 import transformers
 from torch import nn
 
-from benchmarks.corpus import Text, find_text, learnt_tokenizer, tokenized, tokenizer_folder
+from benchmarks.corpus import EVERYTHING, Text, find_text, learnt_tokenizer, tokenized, tokenizer_folder
 from benchmarks.curves import compare, table
 from benchmarks.machine import RESULTS, arguments, machine, report, slug
 from bertviz_lab.config import IGNORE_INDEX, BertConfig, PretrainConfig
@@ -50,7 +50,6 @@ from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, RunStart
 
 CURVES = RESULTS / "time_to_quality" / slug(machine()["processor"])
 SEQ_LEN, BATCH_SIZE, WARMUP = 128, 32, 0.06
-_EVERYTHING = 10**12  # characters
 _PREDICTIONS = 12_000  # held-out tokens that are predicted: accuracies are good to about 0.3 points
 
 
@@ -81,7 +80,7 @@ class Setting:
 def held_out(text: Text, vocab_size: int) -> list[PretrainingBatch]:
     """Fixed examples of the valid file, masked by the paper's rule; every side is scored on these."""
     tokenizer = learnt_tokenizer(text.train, vocab_size)
-    corpus = tokenized(text.valid, tokenizer, _EVERYTHING)
+    corpus = tokenized(text.valid, tokenizer, EVERYTHING)
     data = PretrainingData(
         documents=corpus.select(np.arange(corpus.documents)),
         tokenizer=tokenizer,
@@ -104,7 +103,7 @@ def unigram_accuracy(examples: list[PretrainingBatch]) -> float:
 def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: int) -> Iterator[Point]:
     """The library's own parts, put together with care."""
     tokenizer = learnt_tokenizer(text.train, setting.vocab_size)
-    corpus = tokenized(text.train, tokenizer, _EVERYTHING)
+    corpus = tokenized(text.train, tokenizer, EVERYTHING)
     config = PretrainConfig(preset=setting.preset, dropout=0.1).model_config(setting.vocab_size)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_num_threads(setting.threads or available_cores())

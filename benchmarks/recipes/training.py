@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from benchmarks.corpus import Text, cache, tokenized, tokenizer_folder, with_simple_text
+from benchmarks.corpus import EVERYTHING, Text, cache, tokenized, tokenizer_folder, with_simple_text
 from benchmarks.recipes.clock import Clock, ReferenceStep
 from benchmarks.recipes.embeddings import begin_with_sines, scale_rate, scale_words, untie_decoder
 from benchmarks.recipes.objectives import BagOfNextTokens, preferring_rare_tokens, varied, weigh_layers
@@ -46,7 +46,6 @@ from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import CONTINUED
 from bertviz_lab.training.pretraining.setup import build_data, build_model_config, initial_model
 
-EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps
 _KEPT_EVERY = 0.01  # of the run: how far apart the latest weights are whose mean is taken
 _SAVED_EVERY = 60.0  # seconds of the clock

@@ -40,19 +40,21 @@ class CheckpointManager:
         self.keep = keep
         self._damaged: set[Path] = set()
 
-    def save(self, step: int, write: Callable[[Path], None], score: float | None = None) -> Path:
+    def path_of(self, step: int) -> Path:
+        return self.folder / f"step-{step:08d}"
+
+    def save(self, step: int, write: Callable[[Path], None], score: float | None = None) -> None:
         """Have `write` fill the folder of this step, then remove checkpoints that need not be kept.
 
         Where that fails, earlier checkpoints are untouched.
         """
         clean_up(self.folder, "step-*")
-        path = self.folder / f"step-{step:08d}"
+        path = self.path_of(step)
         with atomic_folder(path) as fresh:
             write(fresh)
             _write_checksums(fresh, step, score)
         self._damaged.discard(path)
         self._rotate(step)
-        return path
 
     def newest(self) -> SavedCheckpoint | None:
         """Return the newest intact checkpoint; None if none was ever saved.

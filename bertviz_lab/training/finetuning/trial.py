@@ -148,12 +148,11 @@ class TrialRun(Task[TaskBatch]):
             save_training_state(fresh, progress, optimizer_tensors([self.optimizer]), self.hardware, **of_trial)
 
         step = self.past.step + progress.step
-        path = self.checkpoints.folder / f"step-{step:08d}"
         # Before its first step a trial has nothing to save: the run resumes from the end of the trial before it.
         if self.hardware.is_main and (progress.step or not self.past.step):
-            path = self.checkpoints.save(step, write)
+            self.checkpoints.save(step, write)
         self.hardware.accelerator.wait_for_everyone()
-        return str(path)
+        return str(self.checkpoints.path_of(step))
 
     def snapshot(self, progress: Progress) -> str:
         if self.past.step:  # snapshots are kept of the first trial only

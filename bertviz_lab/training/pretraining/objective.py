@@ -157,11 +157,10 @@ class PretrainingTask:
         self.curriculum.look_ahead()
         if self.hardware.is_main or self.hardware.is_sharded:
             checkpoint, tensors = self.checkpoint(), optimizer_tensors(self.optimizers)
-        path = self.checkpoints.folder / f"step-{progress.step:08d}"
         if self.hardware.is_main:
-            path = self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
+            self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
         self.hardware.accelerator.wait_for_everyone()
-        return str(path)
+        return str(self.checkpoints.path_of(progress.step))
 
     def snapshot(self, progress: Progress) -> str:
         self.curriculum.look_ahead()
