@@ -50,9 +50,9 @@ def test_products_are_those_of_the_gradients_of_single_sentences() -> None:
     products = gradient_products(checkpoint, sentences, direction)
     for ids, product in zip(sentences, products, strict=True):
         loss = loss_of_sentence(checkpoint, ids)
-        gradients = torch.autograd.grad(loss, [*parameters.values()], allow_unused=True)
+        gradients = torch.autograd.grad(loss, [*parameters.values()], materialize_grads=True)
         pairs = zip(gradients, direction.values(), strict=True)
-        expected = sum(float((gradient * along).sum()) for gradient, along in pairs if gradient is not None)
+        expected = sum(float((gradient * along).sum()) for gradient, along in pairs)
         assert product == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
@@ -79,10 +79,10 @@ def test_influence_is_how_a_small_step_on_the_sentence_moves_the_prediction() ->
     before = loss()
     at, rate = int(np.argmax(np.abs(found.tracin))), 1e-5
     parameters = [*checkpoint.model.parameters()]
-    gradients = torch.autograd.grad(loss_of_sentence(checkpoint, sentences[at]), parameters, allow_unused=True)
+    gradients = torch.autograd.grad(loss_of_sentence(checkpoint, sentences[at]), parameters, materialize_grads=True)
     with torch.no_grad():
         for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter -= 0 if gradient is None else rate * gradient
+            parameter -= rate * gradient
     assert (before - loss()) / rate == pytest.approx(found.tracin[at] / 0.5, rel=0.05)
 
 

@@ -114,11 +114,8 @@ def training_influence(
     for number, step in enumerate(chosen):
         checkpoint = open_snapshot(step)
         parameters = dict(checkpoint.model.named_parameters())
-        gradients = torch.autograd.grad(loss(checkpoint), [*parameters.values()], allow_unused=True)
-        direction = {
-            name: torch.zeros_like(parameter) if gradient is None else gradient
-            for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True)
-        }
+        gradients = torch.autograd.grad(loss(checkpoint), [*parameters.values()], materialize_grads=True)
+        direction = dict(zip(parameters, gradients, strict=True))
         products = gradient_products(
             checkpoint, rows, direction, part_of(on_progress, number / len(chosen), 1 / len(chosen))
         )
