@@ -259,19 +259,15 @@ def test_a_run_beyond_its_memory_says_so(runs: Runs, text: Path) -> None:
 
 
 def test_a_library_that_gets_no_memory_is_a_sentence_too() -> None:
-    def events() -> Iterator[Event]:
-        raise RuntimeError("[enforce fail at alloc_cpu.cpp:118] DefaultCPUAllocator: can't allocate memory")
+    def failing(message: str) -> Iterator[Event]:
+        raise RuntimeError(message)
         yield
 
+    no_memory = "[enforce fail at alloc_cpu.cpp:118] DefaultCPUAllocator: can't allocate memory"
     with pytest.raises(InputError, match=r"^This run needs more than 8 GB of memory, which is what this page gives"):
-        list(_explained(events(), 8_000_000_000))
+        list(_explained(failing(no_memory), 8_000_000_000))
     with pytest.raises(RuntimeError, match="a mistake"):
-        list(_explained(_mistaken(), 8_000_000_000))
-
-
-def _mistaken() -> Iterator[Event]:
-    raise RuntimeError("a mistake")
-    yield
+        list(_explained(failing("a mistake"), 8_000_000_000))
 
 
 @pytest.fixture

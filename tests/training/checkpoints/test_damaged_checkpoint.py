@@ -103,14 +103,6 @@ def claiming(folder: Path, **claims: object) -> Path:
     return folder
 
 
-def with_tensors(folder: Path, **tensors: torch.Tensor) -> Path:
-    """The little model with more tensors in its file."""
-    little_folder(folder)
-    path = folder / "model.safetensors"
-    save_file(load_file(path) | {name.replace("__", "."): t for name, t in tensors.items()}, path)
-    return folder
-
-
 def resident() -> int:
     return psutil.Process().memory_info().rss
 
@@ -156,8 +148,10 @@ def test_a_head_whose_weights_are_missing_counts_too(tmp_path):
 
 
 def test_tensors_that_the_model_has_no_place_for_are_not_read(tmp_path):
-    surplus = {"adapter__weight": torch.zeros(300_000_000, dtype=torch.int8)}
-    folder = with_tensors(tmp_path / "model", **surplus, bert__embeddings__position_ids=torch.zeros(1, 64))
+    folder = little_folder(tmp_path / "model")
+    surplus = {"adapter.weight": torch.zeros(300_000_000, dtype=torch.int8)}
+    surplus["bert.embeddings.position_ids"] = torch.zeros(1, 64)
+    save_file(load_file(folder / "model.safetensors") | surplus, folder / "model.safetensors")
     before = resident()
     checkpoint = load_checkpoint(folder)
     assert checkpoint.report.unexpected == ("adapter.weight",)
