@@ -23,7 +23,7 @@ Mask = Tensor | None
 class SelfAttention(nn.Module):
     """Each query position attends to the key positions that the mask allows, once per head."""
 
-    def __init__(self, config: BertConfig, layer: int):
+    def __init__(self, config: BertConfig, layer: int = 0):
         super().__init__()
         size, bias = config.hidden_size, config.attention_bias
         self.heads = config.num_attention_heads
@@ -42,8 +42,8 @@ class SelfAttention(nn.Module):
         head_mask_H: Mask,
         explicit: bool,
         stages: Stages,
-        positions: Any,
-        patches: Sequence[Patch],
+        positions: Any = None,
+        patches: Sequence[Patch] = (),
     ) -> Tensor:
         """Attend from the query positions `hidden_BQD` to all positions `hidden_BLD`: (batch, queries, hidden).
 

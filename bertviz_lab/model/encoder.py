@@ -23,7 +23,7 @@ from bertviz_lab.model.trace import LayerTrace, Patch, Stages, patched
 class EncoderLayer(nn.Module):
     """One encoder layer, post-norm as in BERT or pre-norm."""
 
-    def __init__(self, config: BertConfig, layer: int):
+    def __init__(self, config: BertConfig, layer: int = 0):
         super().__init__()
         size, width, bias = config.hidden_size, config.intermediate_size, config.mlp_bias
         self.attention = SelfAttention(config, layer)
@@ -47,8 +47,8 @@ class EncoderLayer(nn.Module):
         head_mask_H: Mask,
         explicit: bool,
         stages: Stages,
-        positions: Any,
-        patches: Sequence[Patch],
+        positions: Any = None,
+        patches: Sequence[Patch] = (),
     ) -> Tensor:
         """Return the new states of the query positions, (batch, queries, hidden); fill `stages` for a `LayerTrace`.
 

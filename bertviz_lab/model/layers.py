@@ -54,7 +54,7 @@ def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
 
 
 @torch.no_grad()
-def initialize(model: nn.Module, std: float, generator: torch.Generator | None) -> None:
+def initialize(model: nn.Module, std: float, generator: torch.Generator | None = None) -> None:
     """Initialize as in google-research/bert: normal with deviation `std`, cut at two sigma; biases 0, scales 1."""
     for module in model.modules():
         if isinstance(module, LayerNorm):
@@ -66,7 +66,7 @@ def initialize(model: nn.Module, std: float, generator: torch.Generator | None) 
             nn.init.zeros_(bias)
 
 
-def truncated_normal_(x: Tensor, std: float, generator: torch.Generator | None) -> None:
+def truncated_normal_(x: Tensor, std: float, generator: torch.Generator | None = None) -> None:
     """Fill `x` with draws from a normal distribution cut at two sigma, by the inverse of its distribution function.
 
     A tenth of the time of `torch.nn.init.trunc_normal_`, which draws the whole tensor again until nothing is cut.
