@@ -300,6 +300,7 @@ def test_a_damaged_model_is_a_sentence(page: Page, page_log: PageLog, site: Path
 
 def test_a_single_file_opens_from_a_disk_and_holds_the_lessons_on_its_model(page: Page, single_file: str) -> None:
     """`page` fails the test for any request to another machine, and any violated policy."""
+    page.add_init_script("delete Uint8Array.fromBase64")  # a browser of 2024
     open_published(page, single_file)
     page.get_by_label("Text A").fill("Grandma feels better, and [MASK] thanks Ravi.")
     expect(page.locator("#fill-bars .bar-row")).to_have_count(5)

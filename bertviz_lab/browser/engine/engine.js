@@ -25,8 +25,7 @@ export function makeEngine(site, { base, worker, runtime, tokenizers }) {
   }
 
   function start() {
-    const isOld = ['WebAssembly', 'DecompressionStream', 'Worker'].some((needed) => !(needed in globalThis));
-    if (isOld || !Uint8Array.fromBase64) {
+    if (['WebAssembly', 'DecompressionStream', 'Worker'].some((needed) => !(needed in globalThis))) {
       broken = OLD;
       return null;
     }
