@@ -90,12 +90,6 @@ def test_an_outcome_that_is_not_there_is_a_sentence(session):
         assert set(ask(session, "reveal", name=name, whole=whole, run=run, predicted={})) == {"message"}
 
 
-def test_looking_at_runs_that_are_gone_says_so(session):
-    whole = finished(session, WHOLE, 0.8)
-    states = ask(session, "progress", runs=[whole, "gone", "../../etc"])
-    assert [states[name]["status"] for name in (whole, "gone", "../../etc")] == ["finished", "missing", "missing"]
-
-
 def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
     study.train(session, OWNER, ["one-head"], 123, 4)
     assert ask(session, "cards", steps=None, seed=None)["set"] == "123/4"

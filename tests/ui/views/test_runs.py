@@ -74,6 +74,12 @@ def test_a_name_tags_and_a_note_are_kept_and_the_pickers_use_the_name(session: A
     assert table(session)[RUN]["name"] == "kind-otter"
 
 
+def test_a_glance_at_a_run_that_is_gone_is_nothing(session: AppState) -> None:
+    make_run(session)
+    seen = runs_view.QUESTIONS["glances"].ask(session, {"runs": [RUN, "gone", "../../etc"]}, NOBODY)
+    assert [run and run["status"] for run in seen.values()] == ["finished", None, None]
+
+
 def test_a_run_that_trains_is_not_deleted(session: AppState) -> None:
     folder = make_run(session)
     write_state(folder, RunState("starting"))

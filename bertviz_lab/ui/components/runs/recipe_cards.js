@@ -29,7 +29,7 @@ export default payloadView('No ablations yet.', (content, { events, server }, ro
     said.textContent = '';
     refresh();
     poll(() => server.look(runs()), (answer) => {
-      states = answer;
+      states = Object.fromEntries(Object.entries(answer).map(([id, run]) => [id, run ?? { status: 'missing' }]));
       refresh();
       for (const card of cards) if (card.revealed && card.revealable && !card.told) reveal(card);
       return Object.values(states).some((run) => ACTIVE.includes(run.status)) ? 2000 : null;

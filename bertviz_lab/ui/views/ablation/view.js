@@ -14,7 +14,7 @@ export function mount(panel) {
         show: 'compare' }),
     },
     server: {
-      look: (runs) => panel.ask('progress', { runs }),
+      look: (runs) => page.ask('runs', 'glances', { runs }, 'ablation.glances'),
       reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
     } });
   const steps = plan.field('steps', 'number', 'Steps of each run', { min: 20, step: 1 });

@@ -1,4 +1,4 @@
-"""What the ablation study asks: its cards, which runs are queued, how far they are, and what came of one."""
+"""What the ablation study asks: its cards, which runs are queued, and what came of one."""
 
 from typing import Annotated, Any
 
@@ -13,8 +13,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import RunIds, Word, questions
-from bertviz_lab.ui.views.runs.view import glance
+from bertviz_lab.ui.view import Word, questions
 
 #: What is ticked before anybody has chosen.
 _TICKED = ("no-positions", "causal")
@@ -63,15 +62,6 @@ def train(
         else:
             started.append(state.quota.start(visitor, config))
     return started
-
-
-def progress(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, Any]:
-    """Return how far some runs are: {run: {status, step, message}}; one that is gone has the status "missing"."""
-    keys = ("status", "step", "total_steps", "message", "name", "eta_seconds")
-    glances = {run: glance(state, visitor, run) for run in runs}
-    return {
-        run: {key: glance[key] for key in keys} if glance else {"status": "missing"} for run, glance in glances.items()
-    }
 
 
 def reveal(state: AppState, name: Word, whole: Word, run: Word, predicted: Predicted) -> dict[str, Any]:
@@ -123,4 +113,4 @@ def _checked_steps(state: AppState, steps: int) -> int:
     return steps
 
 
-QUESTIONS = questions(cards, progress, reveal, train)
+QUESTIONS = questions(cards, reveal, train)
