@@ -14,6 +14,7 @@ from bertviz_lab.config.limits import Limits, words_of
 from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.visitors import Visitor
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class RunQuota:
                 return run_id
             self._check_count(visitor, 1)
             run_id = self._runs.start(config, texts, scored, owner=visitor.owner, address=visitor.address)
+            log_event("run started", run=run_id)
             if key:
                 self._started[visitor.owner, key] = run_id
                 if len(self._started) > _MOST_KEYS:

@@ -137,8 +137,9 @@ class Form(FormClient):
         return json.dumps(self.ask("pretrain", "start", source="tiny-town", files=[], values=changes, key=key))
 
 
-def test_a_start_that_is_sent_twice_starts_one_run(running: Served) -> None:
+def test_a_start_that_is_sent_twice_starts_one_run(running: Served, caplog: pytest.LogCaptureFixture) -> None:
     url, state = running
+    caplog.set_level("INFO", "bertviz_lab.events")
     form = Form(url)
     with ThreadPoolExecutor(4) as pool:
         answers = set(pool.map(lambda _: form.press("the key", preset="tiny"), range(8)))
@@ -147,6 +148,7 @@ def test_a_start_that_is_sent_twice_starts_one_run(running: Served) -> None:
     other = form.press("another key", preset="tiny")
     state.runs.stop(json.loads(other))
     assert form.press("another key", preset="tiny") not in {other, *answers}  # the run has ended: this is a new one
+    assert caplog.messages.count("run started") == len(state.runs.ids()) == 3
     form.close()
 
 

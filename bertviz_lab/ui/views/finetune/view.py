@@ -16,7 +16,6 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import data_charts, preview_payload
 from bertviz_lab.ui import forms
 from bertviz_lab.ui.forms import Values
-from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -106,9 +105,7 @@ def start(
     if config.model == RANDOM_START:
         refuse_large(BertConfig.preset(config.preset, vocab_size=config.vocab_size), state.settings.limits)
     state.quota.check_examples(sum(trial.epochs for trial in trials_of(config, 1.0)) * report.train_count)
-    run_id = state.quota.start(visitor, config, data_set.files, data_set.scored, key)
-    log_event("run started", run=run_id)
-    return run_id
+    return state.quota.start(visitor, config, data_set.files, data_set.scored, key)
 
 
 def confirmations(examined: "Examination") -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ from bertviz_lab.figures.payload import Payload, facts_payload
 from bertviz_lab.figures.training.data import health_payload
 from bertviz_lab.ui import forms
 from bertviz_lab.ui.forms import Values
-from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -137,9 +136,7 @@ def start(state: AppState, visitor: Visitor, source: Word, files: Uploads, value
     report = run_settings.report_of(state, text, values)
     model = run_settings.start_of(state, str(values.get("init_from") or ""))
     refuse_large(run_settings.model_of(config, model, report.vocab_size), state.settings.limits)
-    run_id = state.quota.start(visitor, config, text.files, key=key)
-    log_event("run started", run=run_id)
-    return run_id
+    return state.quota.start(visitor, config, text.files, key=key)
 
 
 def _planned(state: AppState) -> str:
