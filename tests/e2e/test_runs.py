@@ -51,6 +51,17 @@ def write_pairs(path: Path, pairs: Sequence[MinimalPair]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("width", [1440, 1280, 400])
+def test_the_buttons_of_a_row_stand_side_by_side_where_there_is_room(page: Page, served: Served, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{served[0]}?space=runs")
+    places = row(page, RUN).locator(".actions button")
+    expect(places).to_have_count(2)
+    tops = places.evaluate_all("(buttons) => buttons.map((button) => button.getBoundingClientRect().top)")
+    assert (tops[0] == tops[1]) == (width > 400)
+    assert page.locator("#runs-table").evaluate("(table) => table.offsetWidth <= table.parentElement.clientWidth")
+
+
 def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: Served) -> None:
     address, session = served
     page.goto(f"{address}?space=runs")
