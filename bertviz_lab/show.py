@@ -35,7 +35,7 @@ from bertviz_lab.figures.results import (
 from bertviz_lab.figures.training import finetuning as finetuning_figures
 from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.figures.training.runs import RunView, learning_payload, runs_payload
-from bertviz_lab.tokenization import Encoding, Tokenizer, explain
+from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from bertviz_lab.training.finetuning.tasks import TASKS
 from bertviz_lab.training.runs.events import Event, to_json
@@ -149,9 +149,7 @@ def tokens(encoding: Encoding) -> View:
 
 def word_splits(tokenizer: Tokenizer, text: str) -> View:
     """Show how each word of a text is split, step by step."""
-    unknown = tokenizer.token(tokenizer.unk_id)
-    body = splits_body(explain(tokenizer, text), tokenizer.algorithm, unknown)
-    return _view("split", "How words are split", figure("word_splits", **body), 420)
+    return _view("split", "How words are split", figure("word_splits", **splits_body(tokenizer, text)), 420)
 
 
 def masking(masked: interpret.MaskedText, mask_probability: float = 0.15) -> View:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertviz_lab.tokenization import WordSplit
+from bertviz_lab.tokenization import Tokenizer, explain
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab import interpret
@@ -13,8 +13,9 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 _MOST_WORDS, _MOST_STEPS = 60, 40  # of a text, and of a word
 
 
-def splits_body(words: Sequence[WordSplit], algorithm: str, unknown: str = "[UNK]") -> dict[str, Any]:
+def splits_body(tokenizer: Tokenizer, text: str) -> dict[str, Any]:
     """Return what "word_splits" is drawn of: the first words of a long text, the first steps of a long word."""
+    words = explain(tokenizer, text)
     drawn = [
         {
             "word": word.word,
@@ -25,7 +26,8 @@ def splits_body(words: Sequence[WordSplit], algorithm: str, unknown: str = "[UNK
         for word in words[:_MOST_WORDS]
     ]
     more = max(0, len(words) - _MOST_WORDS)
-    return {"algorithm": algorithm, "unknown": unknown, "words": drawn, "more": more}
+    unknown = tokenizer.token(tokenizer.unk_id)
+    return {"algorithm": tokenizer.algorithm, "unknown": unknown, "words": drawn, "more": more}
 
 
 def attribution_body(attributions: Sequence["interpret.Attribution"]) -> dict[str, Any]:

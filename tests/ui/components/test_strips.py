@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.payload import figure
 from bertviz_lab.figures.results import splits_body
-from bertviz_lab.tokenization import Tokenizer, explain
+from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.components.standalone import standalone_page
 from tests.browser import eventually
 from tests.little import little_text, little_tokenizer
@@ -136,9 +136,7 @@ def test_a_word_without_steps_is_not_said_to_be_in_the_vocabulary(
     tokenizer = little_tokenizer()
     if algorithm == "bpe":
         tokenizer = Tokenizer.train(little_text().splitlines(), vocab_size=340, algorithm="bpe", lowercase=False)
-    page.set_content(
-        standalone_page("split", "Words", figure("word_splits", **splits_body(explain(tokenizer, text), algorithm)))
-    )
+    page.set_content(standalone_page("split", "Words", figure("word_splits", **splits_body(tokenizer, text))))
     page.locator("summary").first.click()
     assert page.locator("summary b").all_inner_texts() == split
     assert page.locator(".wholes .mono").inner_text() == entire

@@ -76,13 +76,8 @@ def tokens(state: AppState, asked: Input) -> Payload:
 
 def split(state: AppState, asked: Input) -> Payload:
     """Return how the tokenizer splits the words of both texts, step by step."""
-    from bertviz_lab.tokenization import explain
-
-    tokenizer = asked.checkpoint(state).tokenizer
     text = " ".join(text for text in asked.texts if text.strip())
-    words = explain(tokenizer, text[:_MOST_EXPLAINED])
-    unknown = tokenizer.token(tokenizer.unk_id)
-    return figure("word_splits", **splits_body(words, tokenizer.algorithm, unknown))
+    return figure("word_splits", **splits_body(asked.checkpoint(state).tokenizer, text[:_MOST_EXPLAINED]))
 
 
 def masking(state: AppState, asked: Asked) -> Payload:
