@@ -11,9 +11,10 @@ from fnmatch import fnmatchcase
 
 from starlette.datastructures import Headers
 
+from bertviz_lab.ui.settings import LOCAL_HOSTS
+
 #: Headers by which a proxy names its client.
 PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-forwarded-")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Addresses:
@@ -25,7 +26,7 @@ class Addresses:
     def __init__(self, *, shared: bool, hosts: Sequence[str]) -> None:
         own = socket.gethostname().lower()
         self._shared = shared
-        self._hosts = (*_LOOPBACK, *hosts, *((own, f"{own}.local") if shared else ()))
+        self._hosts = (*LOCAL_HOSTS, *hosts, *((own, f"{own}.local") if shared else ()))
 
     def knows(self, authority: str) -> bool:
         """Return whether this server has that name; `authority` is a host with or without a port."""

@@ -24,6 +24,7 @@ from bertviz_lab.config.cores import available_cores
 from bertviz_lab.data.corpora.reading_notes import pluralized
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.lazy import checkpoints, interpret
+from bertviz_lab.ui.settings import LOCAL_HOSTS
 
 Outcome = Literal["ok", "warning", "failed"]
 
@@ -157,7 +158,7 @@ def addresses_of_machine() -> list[str]:
 
 
 def _address(host: str, port: int) -> Check:
-    if host in ("127.0.0.1", "localhost", "::1"):
+    if host in LOCAL_HOSTS:
         return Check("Address", "warning", f"{host} is for this machine alone; --host 0.0.0.0 admits a network.")
     found = addresses_of_machine()
     if not found:
