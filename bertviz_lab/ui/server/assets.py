@@ -47,7 +47,7 @@ _WORKSHOP = ("components/shared.css", "workshop/leader.css")
 _BASE = b"<base href="  # in Gradio's page
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 #: Headers of files whose address changes with their content.
-KEPT_FOR_A_YEAR = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+KEPT_FOR_A_YEAR = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @dataclass(frozen=True)

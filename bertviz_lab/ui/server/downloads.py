@@ -42,7 +42,7 @@ def model_route(state: AppState) -> Route:
         except InputError as error:
             raise Refused(404, str(error)) from error
         disposition = f"attachment; filename*=UTF-8''{quote(name)}"
-        headers = {"Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
+        headers = {"Content-Disposition": disposition}
         if request.method == "HEAD":
             pieces.close()
         return StreamingResponse(pieces, headers=headers, media_type="application/zip")
@@ -57,7 +57,7 @@ def page_route(state: AppState) -> Route:
         file = state.pages.file(request.path_params["name"])
         if file is None:
             raise Refused(404, "This page is not written yet.")
-        return FileResponse(file, headers={"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"})
+        return FileResponse(file, headers={"Content-Disposition": "attachment"})
 
     return Route("/lab-page/{name}", only_for(is_logged_in, download))
 

@@ -23,6 +23,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View
 
 ROUTE = "lab/ask"
+FRESH = {"Cache-Control": "no-store"}  # headers of an answer that no browser keeps
 _UNKNOWN = "Unknown request. Reload the page."
 
 
@@ -37,7 +38,7 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
         try:
             return await reply(await request.body(), request)
         except Exception as error:  # An error here must not take down the page.
-            return _json({"error": sentence_of(error, shared=state.settings.shared)})
+            return fresh_json({"error": sentence_of(error, shared=state.settings.shared)})
 
     async def reply(body: bytes, request: Request) -> Response:
         try:
@@ -53,10 +54,10 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
         # What is asked about a question that waits, or is computed, waits for no other.
         ticket = str(arguments.get("ticket", ""))[:40]
         if (view, name) == ("server", "progress"):
-            return _json({"answer": state.scheduler.progress(ticket)})
+            return fresh_json({"answer": state.scheduler.progress(ticket)})
         if (view, name) == ("server", "cancel"):
             state.scheduler.cancel_ticket(ticket, visitor)
-            return _json({"answer": None})
+            return fresh_json({"answer": None})
         asked = questions.get((view, name))
         if asked is None:
             raise InputError(_UNKNOWN)
@@ -71,8 +72,8 @@ def questions_route(state: AppState, views: Sequence[View]) -> Route:
                 compute, visitor, named, slow=asked.slow, ticket=ticket, request=request
             )
         if isinstance(answer, bytes):
-            return Response(answer, media_type="application/octet-stream", headers=_NOT_KEPT)
-        return _json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
+            return Response(answer, media_type="application/octet-stream", headers=FRESH)
+        return fresh_json(f'{{"answer":{answer}}}' if isinstance(answer, Payload) else {"answer": answer})
 
     return Route(f"/{ROUTE}", only_for(is_logged_in, ask), methods=["POST"])
 
@@ -87,9 +88,7 @@ def to_bytes(body: Mapping[str, Any]) -> bytes:
     return save(arrays, {"body": to_json({name: value for name, value in body.items() if name not in arrays})})
 
 
-_NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-
-
-def _json(answer: Any) -> Response:
+def fresh_json(answer: Any) -> Response:
+    """Return an answer, or the text of one, as fresh JSON."""
     text = answer if isinstance(answer, str) else to_json(answer)
-    return Response(text, headers=_NOT_KEPT, media_type="application/json")
+    return Response(text, headers=FRESH, media_type="application/json")

@@ -6,8 +6,8 @@ page without the checks of the machine, and there is no room.
 
 import contextlib
 import html
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,7 +17,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.guard.addresses import is_same_origin
 from bertviz_lab.ui.guard.bodies import Refused
 from bertviz_lab.ui.guard.logins import Answer, is_logged_in, only_for
@@ -26,6 +25,7 @@ from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.measuring import handout_page, measure
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.questions import FRESH, fresh_json
 from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.workshop import pages
@@ -35,7 +35,6 @@ from bertviz_lab.ui.workshop.plans import PLANS
 from bertviz_lab.ui.workshop.room import Room
 
 _LONGEST = 4096  # bytes of a browser's report
-_FRESH = {"Cache-Control": "no-store"}
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 _Choice = Annotated[int, Field(ge=0, lt=max(len(lesson.choices) for lesson in LESSONS))]
 
@@ -122,7 +121,7 @@ class _Workshop:
                 return _html(pages.key_page(sentence, say), 403)
             wait = self._key.try_key(request, key)
             if wait is None:
-                response = RedirectResponse(say.address("leader"), 303, _FRESH)
+                response = RedirectResponse(say.address("leader"), 303, FRESH)
                 self._key.remember(request, response)
                 return response
             wrong, seconds = say("This is not the leader's key."), max(1, round(wait))
@@ -192,7 +191,7 @@ class _RoomRoutes:
 
     async def board(self, request: Request) -> Response:
         runs = await run_in_threadpool(pages.runs_of, self._workshop.state.runs)
-        return _json(pages.board(self._room, runs, self._workshop.say(request)))
+        return fresh_json(pages.board(self._room, runs, self._workshop.say(request)))
 
     async def act(self, request: Request) -> Response:
         """Do what the leader asks: call, reveal, follow a plan, or reset the room."""
@@ -236,14 +235,14 @@ class _RoomRoutes:
             raise Refused(422, "This page is out of date; reload it.") from None
         guesses = {number: at for number, at in sent.chosen.items() if at < len(LESSONS[number - 1].choices)}
         say = self._workshop.say(request)
-        return _json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses, say))
+        return fresh_json(self._room.report(visitor, sent.room, sent.at, sent.done, guesses, say))
 
     async def screen_page(self, request: Request) -> Response:
         address, say = self._workshop.address(request), self._workshop.say(request)
         return _html(pages.screen_page(self._workshop.state.settings.workshop, address, say))
 
     async def screen(self, request: Request) -> Response:
-        return _json(pages.screen(self._room, self._workshop.say(request)))
+        return fresh_json(pages.screen(self._room, self._workshop.say(request)))
 
 
 def _outcome(room: Room, act: str, number: int) -> Message:
@@ -262,8 +261,4 @@ def _outcome(room: Room, act: str, number: int) -> Message:
 
 
 def _html(page: str, status: int = 200) -> Response:
-    return HTMLResponse(page, status, _FRESH)
-
-
-def _json(body: Mapping[str, Any]) -> Response:
-    return Response(to_json(body), 200, _FRESH, "application/json")
+    return HTMLResponse(page, status, FRESH)
