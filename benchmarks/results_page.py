@@ -69,15 +69,19 @@ def section(results: list[dict[str, Any]]) -> str:
     module = importlib.import_module(f"benchmarks.{name}")
     claim = (module.__doc__ or "").splitlines()[0].rstrip(".:")
     heading = f"## {_HEADINGS.get(name) or name.replace('_', ' ').capitalize()}\n\n{claim}.\n\n"
-    return heading + "\n".join(_taken(result, module.table(result), alone=len(results) == 1) for result in results)
+    models = {result.get("model") for result in results}
+    titles = [result["machine"]["processor"] if len(models) == 1 else result["model"] for result in results]
+    titles = titles if len(results) > 1 else [""]
+    taken = (_taken(result, module.table(result), title) for result, title in zip(results, titles, strict=True))
+    return heading + "\n".join(taken)
 
 
-def _taken(result: dict[str, Any], table: str, alone: bool) -> str:
+def _taken(result: dict[str, Any], table: str, title: str) -> str:
     """A table, where there are several under its model's or processor's name, and how and where it was taken."""
     command = result.get("command", f"python -m benchmarks.{result['name']}")
     at = result["machine"]
     machine = f"{at['processor']}, {at['cores']} cores, load {at['load_before']:g}, torch {at['torch']}"
-    heading = "" if alone else f"### {result.get('model', at['processor'])}\n\n"
+    heading = f"### {title}\n\n" if title else ""
     return f"{heading}{table}\n\n`{command}` on {machine}; {at['date']}, commit {at['commit']}.\n"
 
 
