@@ -168,6 +168,11 @@ def test_a_json_list_is_read_in_any_layout(tmp_path, value, texts, indent):
     assert [" ".join(document.sentences) for document in read(path)] == texts
 
 
+def test_of_texts_by_title_one_can_be_named(tmp_path):
+    path = written(tmp_path, "a.json", json.dumps({"One": f"{WORDS}.", "Two": f"{WORDS}!", "Three": WORDS}))
+    assert [" ".join(document.sentences) for document in read(path, text_field="Two")] == [f"{WORDS}!"]
+
+
 def test_a_list_in_one_line_of_json_lines_is_read(tmp_path):
     path = written(tmp_path, "a.jsonl", json.dumps([{"text": "One."}, {"text": "Two."}]))
     assert [document.sentences for document in read(path)] == [("One.",), ("Two.",)]

@@ -28,8 +28,13 @@ _BLANKS = " \t\r\n\ufeff"
 
 
 def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """Return the texts of records (objects, strings, lists of them), each ended by None. Raises as `text_field_of`."""
+    """Return the texts of records (objects, strings, lists of them), each ended by None. Raises as `text_field_of`.
+
+    A single object with a text under each title is as many records.
+    """
     sample = list(islice(records, _SAMPLE_RECORDS))
+    if text_field is None and len(sample) == 1 and has_texts(sample[0]):
+        sample = [*sample[0].values()]
     field = text_field_of(sample, text_field, notes.name)
     which = f", its text is field {quoted(field)}" if field is not None else ""
     notes.layout = f"A record is a document{which}."
@@ -95,7 +100,7 @@ def json_values(stream: TextIO, name: str, *, unpack: bool = True) -> Iterator[A
             if lists and known_name(list(value)) is None:
                 yield from max(lists, key=len)
                 continue
-            if has_ids(value) or has_texts(value):
+            if has_ids(value):
                 yield from value.values()
                 continue
         yield value

@@ -55,12 +55,12 @@ def has_ids(value: dict[str, Any]) -> bool:
     return len(value) > 1 and all(isinstance(part, dict) and re.search(r"\d", name) for name, part in value.items())
 
 
-def has_texts(value: dict[str, Any]) -> bool:
-    """Return whether an object holds a text under each title: more than a record has fields, or long ones only."""
-    are_texts = (
-        len(value) > 2 and all(isinstance(text, str) for text in value.values()) and known_name([*value]) is None
-    )
-    return are_texts and (len(value) > _MOST_FIELDS or all(count_words(text) >= _LONG for text in value.values()))
+def has_texts(record: Any) -> bool:
+    """Return whether an object has a text under each title: more texts than a record has fields, or long ones only."""
+    if not isinstance(record, dict) or len(record) < 3 or known_name([*record]) is not None:
+        return False
+    are_many, texts = len(record) > _MOST_FIELDS, record.values()
+    return all(isinstance(text, str) and (are_many or count_words(text) >= _LONG) for text in texts)
 
 
 def texts_of(record: Any, field: str) -> list[str]:
