@@ -61,7 +61,7 @@ def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
             size = corpus.stat().st_size
             anew.append(measure(corpus, Path(name) / "one"))
             cached.append(measure(corpus, Path(name) / "two"))
-    speeds = [one["tokens"] / one["stage: Tokenizing the corpus"] for one in anew]
+    speeds = [timed["tokens"] / timed["stage: Tokenizing the corpus"] for timed in anew]
     return {
         "bytes": size,
         "tokens": anew[0]["tokens"],

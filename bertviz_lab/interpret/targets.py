@@ -70,7 +70,7 @@ class Target:
         return None if self.reads_all or is_answer(self.kind) else self.position
 
     def read(self, hidden_BLD: Tensor) -> Tensor:
-        """Return of final hidden states those that the head reads, (batch, [tokens,] hidden)."""
+        """Return the final hidden states that the head reads, (batch, [tokens,] hidden)."""
         return hidden_BLD if self.read_position is None else hidden_BLD[:, self.read_position]
 
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:

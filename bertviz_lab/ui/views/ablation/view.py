@@ -1,4 +1,4 @@
-"""What the ablation study asks: its cards, which runs are queued, and what came of one."""
+"""Answer the questions of the ablation study: show its cards, queue its runs, reveal the result of one."""
 
 from typing import Annotated, Any
 
