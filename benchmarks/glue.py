@@ -32,7 +32,7 @@ BERT_SMALL = {
     "stsb": {"spearman": 77.0, "pearson": 78.8},
     "rte": {"accuracy": 61.8},
 }
-#: What both mean to reach.
+#: The goals of both models.
 GOALS = {
     "cola": {"mcc": 15},
     "sst2": {"accuracy": 86},

@@ -105,7 +105,7 @@ def run_at_once(commands: Iterable[Sequence[str]]) -> None:
     """Run commands at the same time and wait for all; exits where one fails."""
     processes = [subprocess.Popen(command) for command in commands]
     if any([process.wait() for process in processes]):
-        sys.exit("A training has failed; what it said is above.")
+        sys.exit("A training failed; its output is above.")
 
 
 def in_process(benchmark: str, case: Sequence[Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
