@@ -163,6 +163,7 @@ class FileInfo:
     text_a: str = ""  # the column with the text, the words or the question
     text_b: str = ""  # the column with the second text or the passage
     label: str = ""  # the column with the label
+    negatives: tuple[str, ...] = ()  # the columns of texts that do not belong to the others of their row
     scheme: str = ""  # of labels that mark spans: "IOB1", "BIO", "BIOES" or "BILOU"; "plain" for other labels of words
     rows: tuple[tuple[str, ...], ...] = ()  # the first few of a table as they are in the file, without the header
 

@@ -40,7 +40,8 @@ def read_related(
             columns = _choose_columns(table, options, report)
             examples += _related_texts(table, columns, report)
             files += [table] * (len(examples) - len(files))
-            infos.append(table.info_with_columns(*columns[:3]))
+            negatives = tuple(table.column_names[column] for column in columns.negatives)
+            infos.append(replace(table.info_with_columns(*columns[:3]), negatives=negatives))
         scores = [example.score for example in examples if example.score is not None]
         if 0 < len(scores) < len(examples):
             raise InputError("Some of the files have scores and others have none; give files of one kind.")

@@ -40,7 +40,7 @@ _ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # maximum that is sent; the page trunca
 #: What the columns of each kind of file are used as, by their roles; those of questions are known.
 _USED = {
     "table": {"a": "text", "label": "label"},
-    "pair": {"a": "text A", "b": "text B", "label": "label"},
+    "pair": {"a": "text A", "b": "text B", "label": "label", "negative": "negative"},
     "words": {"a": "words", "label": "labels"},
 }
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
@@ -49,7 +49,8 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ":
 def preview_payload(reading: FileInfo, examples: Sequence[Example] = ()) -> Payload:
     """Return a preview: raw rows, or for such `examples` sentences with their labels, or questions."""
     width = max(map(len, reading.rows), default=0)
-    roles = {reading.label: "label", reading.text_b: "b", reading.text_a: "a", "": ""}
+    roles = dict.fromkeys(reading.negatives, "negative")
+    roles |= {reading.label: "label", reading.text_b: "b", reading.text_a: "a", "": ""}
     columns = [(str(name), roles.get(str(name), "")) for name in reading.columns or range(1, width + 1)]
     body: dict[str, Any] = {"kind": "table"}
     if sentences := [example for example in examples[:_ROWS] if isinstance(example, LabelledWords)]:

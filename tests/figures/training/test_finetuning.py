@@ -1,12 +1,14 @@
 """Charts of fine-tuning and its data say what the reports say."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bertviz_lab.data.formats.read import read_task
 from bertviz_lab.figures.training import finetuning as figure
 from bertviz_lab.figures.training.data import (
     balance_payload,
@@ -20,6 +22,7 @@ from bertviz_lab.metrics.classification import calibration, classification_repor
 from bertviz_lab.metrics.entities import entity_report
 from bertviz_lab.training.finetuning.setup import seed_statistics
 from tests.charts import shown
+from tests.data.support import written
 from tests.ui.components import tuned
 from tests.ui.components.tuned import task_events
 
@@ -198,13 +201,18 @@ def test_columns_are_named_by_their_role_or_number() -> None:
     assert (body["kind"], [column["role"] for column in body["columns"]]) == ("table", ["", "a", "label", ""])
     assert len(body["rows"][0][1]) < len(tuned.table().rows[0][1])
     assert "with commas as delimiter, with a header row" in body["sentence"]
-    bare = tuned.table()
-    bare.columns, bare.text_a, bare.label, bare.header = (), "2", "3", False
+    bare = replace(tuned.table(), columns=(), text_a="2", label="3", header=False)
     body = json.loads(preview_payload(bare))
     assert {column["name"]: column["role"] for column in body["columns"]} == {"1": "", "2": "a", "3": "label", "4": ""}
     assert "no header row" in body["sentence"]
-    bare.rows = ()
-    assert "message" in json.loads(preview_payload(bare))
+    assert "message" in json.loads(preview_payload(replace(bare, rows=())))
+
+
+def test_the_columns_of_triplets_are_all_marked_as_used(tmp_path) -> None:
+    rows = "anchor,positive,negative_1,remark\nA cat sleeps.,A cat is asleep.,The bus is late.,seen\n"
+    read = read_task(written(tmp_path, "triplets.csv", rows), "embeddings")
+    body = json.loads(preview_payload(read.files[0]))
+    assert [column["words"] for column in body["columns"]] == ["text A", "text B", "negative", ""]
 
 
 def test_words_stand_with_their_labels_and_questions_with_their_answers() -> None:

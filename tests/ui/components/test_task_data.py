@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,9 +28,7 @@ def test_the_table_shows_the_rows_and_its_columns_are_chosen_by_click_and_enter(
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     eventually(page, lambda: desk.told("column_select")[1:] == [{"column": 3, "name": "note"}])
-    pair = tuned.table()
-    pair.text_b = "note"
-    feed("preview", preview_payload(pair))
+    feed("preview", preview_payload(replace(tuned.table(), text_b="note")))
     expect(page.locator("#preview .role")).to_have_text(["text A", "label", "text B"])
 
 

@@ -1,12 +1,11 @@
 """Hand-made material of fine-tuning: runs of several trials, data files, answered examples, marked texts."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from bertviz_lab.data.examples import Answer, LabelledWords, Question
+from bertviz_lab.data.examples import Answer, FileInfo, LabelledWords, Question
 from bertviz_lab.figures.payload import Payload, figure
 from bertviz_lab.figures.training.data import Item, answer_item, label_item, number_item, words_item
 
@@ -55,19 +54,19 @@ def task_events(
     return kept if done else [row for row in kept if row["event"] != "TrialDone"]
 
 
-def table(odd: str = "x") -> SimpleNamespace:
+def table(odd: str = "x") -> FileInfo:
     """A table of reviews whose last column is not used."""
     long = "A very long review that goes on and on. " * 12
     rows = (("1", long, "good", odd), ("2", odd, "bad", ""), ("3", "שלום עולם", "good", "z"))
-    return SimpleNamespace(
+    return FileInfo(
         name="reviews.csv", format="table", encoding="utf-8", delimiter=",", header=True,
         columns=("id", "review", "stars", "note"), text_a="review", text_b="", label="stars", rows=rows,
     )  # fmt: skip
 
 
-def sentence_data() -> tuple[SimpleNamespace, list[LabelledWords]]:
+def sentence_data() -> tuple[FileInfo, list[LabelledWords]]:
     """Words with labels: how they were read, and the sentences."""
-    reading = SimpleNamespace(
+    reading = FileInfo(
         name="names.conll", format="conll", encoding="utf-8", delimiter=" ", header=False,
         columns=("1", "2", "3"), text_a="1", text_b="", label="3", rows=(("Ada", "NNP", "B-PER"),),
     )  # fmt: skip
@@ -76,8 +75,8 @@ def sentence_data() -> tuple[SimpleNamespace, list[LabelledWords]]:
     return reading, [LabelledWords(words, labels, row=1)] * 2
 
 
-def question_data() -> tuple[SimpleNamespace, list[Question]]:
-    reading = SimpleNamespace(
+def question_data() -> tuple[FileInfo, list[Question]]:
+    reading = FileInfo(
         name="questions.json", format="squad", encoding="utf-8", delimiter="", header=False,
         columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers", rows=(),
     )  # fmt: skip
