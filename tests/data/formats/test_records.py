@@ -205,6 +205,7 @@ def test_half_a_surrogate_pair_in_a_text_becomes_a_replacement_character(tmp_pat
         ("a.csv", "text\nfine here\nbye now\n", "name its delimiter, or give a file with both"),
         ("a.json", "[]", "holds no records"),
         ("a.json", '{"a":' * 100_000, "nested too deeply"),
+        ("a.jsonl", f'{{"text": "a", "label": {"9" * 5000}}}\n', "thousands of digits"),
         ("a.parquet", b"PAR1" + b"x" * 100, r'"a\.parquet" is a damaged table'),
     ],
 )

@@ -61,6 +61,12 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
     return text_field
 
 
+def _fault(error: Exception) -> str:
+    """Return what is wrong with a text that `json` refused."""
+    nested = isinstance(error, RecursionError)
+    return getattr(error, "msg", "it is nested too deeply" if nested else "a number has thousands of digits")
+
+
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
     """Yield the value of each line, or the records of a list of them; skip blank lines.
 
@@ -73,8 +79,8 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            what = getattr(error, "msg", "it is nested too deeply")
-            raise InputError(f"Line {number:,} of {quoted(name)} is not JSON ({what}); correct it there.") from None
+            what = f"Line {number:,} of {quoted(name)} is not JSON ({_fault(error)})"
+            raise InputError(f"{what}; correct it there.") from None
         are_records = isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
         yield from value if are_records else [value]
 
@@ -132,7 +138,7 @@ class _Window:
             except (ValueError, RecursionError) as error:
                 # It may be incomplete: read on. The blocks double, so that little is decoded twice.
                 if isinstance(error, RecursionError) or len(self._text) > LONGEST_LINE or not self._more(size):
-                    raise self.error(getattr(error, "msg", "it is nested too deeply"), error) from None
+                    raise self.error(_fault(error), error) from None
                 size *= 2
                 continue
             if end == len(self._text) and self._more(_BLOCK):
