@@ -5,8 +5,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # Read when torch is loaded. Its threads wait for each other in a busy loop, by default so long that two trainings on
-# two cores run thirty times slower than one alone. Shorter waits cost a tenth of the speed alone, and leave two
-# trainings two fifths of it each.
+# two cores run thirty times slower than one alone. Shorter waits cost a tenth of the speed alone, a fifth where a small
+# model is fine-tuned, and leave two trainings two fifths of it each.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # oneDNN compiles a kernel for every shape of bf16 matrices, up to 0.6 MB each, and keeps 1024 by default. Fine-tuning
 # on sentences of all lengths has about 450: with 128 they were compiled again and again, for a quarter of the time.
