@@ -83,7 +83,8 @@ def _choose_columns(table: RawTable, options: ReadOptions, report: DropReport) -
         )
     if score is None:
         score = _score_column(table, profiles, {anchor, positive})
-    negatives = [column for name, column in names.items() if name.startswith(("neg", "hard_neg"))]
+    others = by_name(table, {anchor, positive})
+    negatives = [column for name, column in others.items() if name.startswith(("neg", "hard_neg"))]
     if score is not None:
         negatives = []
     elif all(name.isdigit() for name in table.column_names):

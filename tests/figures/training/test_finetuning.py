@@ -213,6 +213,8 @@ def test_the_columns_of_triplets_are_all_marked_as_used(tmp_path) -> None:
     read = read_task(written(tmp_path, "triplets.csv", rows), "embeddings")
     body = json.loads(preview_payload(read.files[0]))
     assert [column["words"] for column in body["columns"]] == ["text A", "text B", "negative", ""]
+    chosen = read_task(tmp_path / "triplets.csv", "embeddings", text_b="negative_1")
+    assert (chosen.files[0].text_b, chosen.files[0].negatives) == ("negative_1", ())
 
 
 def test_words_stand_with_their_labels_and_questions_with_their_answers() -> None:
