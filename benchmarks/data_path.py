@@ -50,7 +50,7 @@ def measure(text: Path, folder: Path) -> dict[str, float]:
 
 def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
     """Prepare `copies` of a text without and from the cache, `rounds` times each."""
-    anew, cached = [], []
+    uncached, cached = [], []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
             corpus = Path(name) / "text.txt"
@@ -59,22 +59,22 @@ def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
                     file.write(text.read_bytes())
                     file.write(b"\n\n")
             size = corpus.stat().st_size
-            anew.append(measure(corpus, Path(name) / "one"))
+            uncached.append(measure(corpus, Path(name) / "one"))
             cached.append(measure(corpus, Path(name) / "two"))
-    speeds = [timed["tokens"] / timed["stage: Tokenizing the corpus"] for timed in anew]
+    speeds = [timed["tokens"] / timed["stage: Tokenizing the corpus"] for timed in uncached]
     return {
         "bytes": size,
-        "tokens": anew[0]["tokens"],
-        "seconds_anew": spread([one["seconds"] for one in anew]),
+        "tokens": uncached[0]["tokens"],
+        "seconds_uncached": spread([one["seconds"] for one in uncached]),
         "seconds_cached": spread([one["seconds"] for one in cached]),
         "process_seconds_cached": spread([one["process_seconds"] for one in cached]),
         "tokens_per_second": spread(speeds),
-        "peak_mb": spread([one["peak_mb"] for one in anew]),
+        "peak_mb": spread([one["peak_mb"] for one in uncached]),
         "peak_mb_cached": spread([one["peak_mb"] for one in cached]),
-        "imported_mb": spread([one["imported_mb"] for one in anew]),
+        "imported_mb": spread([one["imported_mb"] for one in uncached]),
         "stages": {
-            name.removeprefix("stage: "): spread([one[name] for one in anew])
-            for name in anew[0]
+            name.removeprefix("stage: "): spread([one[name] for one in uncached])
+            for name in uncached[0]
             if name.startswith("stage: ")
         },
     }
@@ -94,7 +94,7 @@ def table(body: dict[str, Any]) -> str:
     rows = [
         (
             f"{case['bytes'] / 1e6:.0f} MB, {case['tokens'] / 1e6:.1f}M tokens",
-            f"{case['seconds_anew']['median']:.1f}",
+            f"{case['seconds_uncached']['median']:.1f}",
             f"{case['seconds_cached']['median']:.2f}",
             f"{case['process_seconds_cached']['median']:.1f}",
             f"{case['tokens_per_second']['median'] / 1e6:.2f}M",

@@ -1,6 +1,6 @@
 """Cost of training dynamics: bytes of a snapshot, milliseconds to open one, per frame, and per drag of the slider.
 
-A drag runs in headless Chromium from moving the slider to two frames later, when every view has been drawn anew; its
+A drag runs in headless Chromium from moving the slider to two frames later, when every view has been redrawn; its
 frames have been fetched, as they have a few seconds after a text was given. Models have random weights: what is looked
 at makes no difference to the time.
 """

@@ -214,7 +214,7 @@ def train_lab(setting: Setting, text: Text, seed: int, changes: dict[str, Any]) 
 
 
 def one(given: argparse.Namespace) -> None:
-    """Train one model and write its curve; it is written anew at every point, so that a run cut short is not lost."""
+    """Train one model and write its curve; it is rewritten at every point, so that a run cut short is not lost."""
     text = find_text()
     seconds = parse_duration(given.budget)
     setting = Setting(given.preset, given.vocab_size, seconds, given.every, given.threads, given.precision)

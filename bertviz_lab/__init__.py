@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 # model is fine-tuned, and leave two trainings two fifths of it each.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # oneDNN compiles a kernel for every shape of bf16 matrices, up to 0.6 MB each, and keeps 1024 by default. Fine-tuning
-# on sentences of all lengths has about 450: with 128 they were compiled again and again, for a quarter of the time.
+# on sentences of all lengths has about 450: with 128 they were compiled again and again, for a fifth of the time.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
 
 if TYPE_CHECKING:

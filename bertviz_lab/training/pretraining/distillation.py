@@ -114,7 +114,7 @@ def relation_loss(left: list[Tensor], right: list[Tensor], attention_mask: Tenso
 
 
 def _relation_heads(states_BHLK: Tensor, heads: int) -> Tensor:
-    """Heads side by side, cut anew into `heads` pieces: (B, H, L, K) -> (B, R, L, H K / R)."""
+    """Return the concatenated heads split into `heads` pieces: (B, H, L, K) -> (B, R, L, H K / R)."""
     joined_BLD = states_BHLK.transpose(1, 2).flatten(2)
     return joined_BLD.unflatten(-1, (heads, -1)).transpose(1, 2)
 
